@@ -1,6 +1,7 @@
-"""Measures what large clusters cost: plans of made ones, how near those are to the best, what-ifs, and large snapshots.
+"""Measure the cost of large clusters: plans of generated ones, their distance from the optimum, what-ifs, large
+snapshots.
 
-Each plan and each reading has a process of its own (planning.py, dump.py); seconds of plans are those of CPU.
+Each plan and each reading has a separate process (planning.py, dump.py); seconds of plans are CPU seconds.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def first_plan(plan: Plan) -> Iterator[Line]:
 
 
 def packed(plan: Plan) -> Iterator[Line]:
-    """Full nodes, all alike, and one more that joins first: whenever one is drained, all that are left ask for room."""
+    """Full, identical nodes, and one more that joins first: whenever one is drained, all remaining nodes need room."""
     nodes = min(plan.nodes, PACKED)
     command = ["planning.py", "--nodes", str(nodes), "--targets", str(nodes), "--surge", "1", "--alike"]
     command += ["--utilisation", "0.95", "--pods-per-node", str(PACKED_PODS)]
@@ -65,7 +66,7 @@ def packed(plan: Plan) -> Iterator[Line]:
 
 
 def portfolio(plan: Plan) -> Iterator[Line]:
-    """The search for a better order, apart from the first plan. It stops early, so the tighter drain is taken."""
+    """The search for a better order, without the first plan. It stops early, so the tighter drain is used."""
     nodes = plan.nodes
     one = _made(plan, nodes, nodes, utilisation=0.85)
     all_of_them = _made(plan, nodes, nodes, utilisation=0.85, effort=SEARCHED * one["evictions"])
@@ -77,7 +78,7 @@ def portfolio(plan: Plan) -> Iterator[Line]:
 
 
 def gaps(plan: Plan) -> Iterator[Line]:
-    """How much longer plans take than the largest lower bound says they must."""
+    """How much longer plans take than the largest lower bound."""
     nodes = plan.nodes
     seeds = range(1, SEEDS + 1)
     by_budget = [_made(plan, nodes, seed=seed) for seed in seeds]
@@ -103,7 +104,7 @@ def _percent(gap: float | None) -> float | None:
 
 
 def what_if(plan: Plan) -> Iterator[Line]:
-    """One budget assumed to let one pod more be away: the one with the most rounds."""
+    """One budget is assumed to allow one disruption more: the one with the most rounds."""
     said = _made(plan, plan.nodes, times=plan.times)
     what = f"what-if at {plan.nodes} nodes"
     preview, whole = (1000 * median(said[name]) if name in said else None for name in ("preview_s", "what_if_s"))
@@ -112,7 +113,7 @@ def what_if(plan: Plan) -> Iterator[Line]:
 
 
 def large_snapshot(plan: Plan) -> Iterator[Line]:
-    """Many pods on disk made facts, against the same bytes merely decoded."""
+    """Make facts of many pods on disk, compared with only decoding the same bytes."""
     with tempfile.TemporaryDirectory() as folder:
         written = _said(_child(plan, "dump.py", "write", folder, str(plan.dumped)))
         series = in_turn(
@@ -143,7 +144,7 @@ def _made(
     effort: int = 0,
     times: int = 0,
 ) -> Said:
-    """What planning.py says; without `targets` four fifths of the nodes are drained."""
+    """The output of planning.py; without `targets` four fifths of the nodes are drained."""
     command = ["planning.py", "--nodes", str(nodes), "--targets", str(targets or nodes * 4 // 5)]
     command += ["--utilisation", str(utilisation), "--seed", str(seed), "--surge", str(round(nodes * SURGE))]
     return _said(_child(plan, *command, "--effort", str(effort), "--what-if", str(times)))

@@ -1,4 +1,4 @@
-"""Imports boto3 and makes the clients that a command needs: prints the seconds of both, of this process."""
+"""Import boto3 and create the clients that a command needs: prints the seconds of both, in this process."""
 
 from __future__ import annotations
 

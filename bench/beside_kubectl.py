@@ -1,4 +1,5 @@
-"""Measures whole drains over HTTP in real time, ours beside kubectl's: each in a process of its own (drains.py)."""
+"""Measure whole drains over HTTP in real time, this tool compared with kubectl: each in a separate process
+(drains.py)."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ Said = dict[str, float]
 
 
 def drain_run(plan: Plan) -> Iterator[Line]:
-    """The lines about small, large and crowded clusters; QUICK: the small one alone."""
+    """The lines about small, large and crowded clusters; QUICK: only the small one."""
     times = min(plan.times, MOST)
     yield from _small(plan, times)
     if plan.times > 1:
@@ -36,8 +37,8 @@ def drain_run(plan: Plan) -> Iterator[Line]:
 
 
 def _small(plan: Plan, times: int) -> Iterator[Line]:
-    """One after the other in each round, so that what disturbs the machine disturbs all; QUICK: all at once, as they
-    mostly wait and nothing is compared."""
+    """One after the other in each round, so that a disturbance of the machine affects all; QUICK: all at once, as they
+    mostly wait and no times are compared."""
     ways = ["ours", *(["at-once", "in-turn"] if plan.kubectl else [])]
     with ThreadPoolExecutor(len(ways) if plan.times == 1 else 1) as pool:
         rounds = [
@@ -107,7 +108,7 @@ def _gap(drained: Sequence[Said]) -> float:
 
 
 def _ratio(rounds: Sequence[dict[str, Said]], what: str) -> float:
-    """Ours against the faster of both, round by round."""
+    """This tool compared with the faster of both, round by round."""
     return median(each["ours"][what] / min(each["at-once"][what], each["in-turn"][what]) for each in rounds)
 
 

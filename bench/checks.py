@@ -1,4 +1,4 @@
-"""Measures ``check`` of dumps of 10,000 pods, from the files to the printed page, and of manifests alone."""
+"""Measure ``check`` of dumps of 10,000 pods, from the files to the printed page, and of manifests alone."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ spec:
 
 
 def check(plan: Plan) -> Iterator[Line]:
-    """All checks; AWS is not asked."""
+    """All checks, without AWS."""
     with tempfile.TemporaryDirectory() as folder:
         # In a process of its own: this one must stay small.
         writer = (sys.executable, "-m", "bench.replicated", str(_RECORDED), folder, str(_TIMES))
@@ -59,7 +59,7 @@ def check(plan: Plan) -> Iterator[Line]:
 
 
 def check_packed(plan: Plan) -> Iterator[Line]:
-    """Of full nodes with a budget for each Deployment."""
+    """A dump of full nodes with a budget for each Deployment."""
     with tempfile.TemporaryDirectory() as folder:
         written = json.loads(run((sys.executable, "-m", "bench.packed", folder), plan.env, keep=True).stdout)
         command = (sys.executable, "-m", "kubectl_eksdoc", "check", "--snapshot", folder, "--target", "1.34")
@@ -69,7 +69,7 @@ def check_packed(plan: Plan) -> Iterator[Line]:
 
 
 def manifests(plan: Plan) -> Iterator[Line]:
-    """Without a cluster: two objects in each file."""
+    """Manifests without a cluster: two objects in each file."""
     with tempfile.TemporaryDirectory() as folder:
         for number in range(_MANIFESTS):
             (Path(folder) / f"{number}.yaml").write_text(_TWO.replace("NAME", f"app-{number}"), encoding="utf-8")

@@ -1,4 +1,5 @@
-"""Makes pods as a busy cluster has them: a few replicas share labels, owner and spec; always the same for a seed."""
+"""Generate pods like those of a busy cluster: a few replicas share labels, owner and spec; always the same for a
+seed."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ def _suffix(chance: random.Random, length: int) -> str:
 
 
 def _workload(number: int, chance: random.Random) -> Json:
-    """What all replicas of one ReplicaSet share."""
+    """The fields that all replicas of one ReplicaSet share."""
     team = chance.choice(_TEAMS)
     name, revision = f"{team}-service-{number:05d}", _suffix(chance, 10)
     labels = {
@@ -183,7 +184,7 @@ def _status(shape: Json, ip: str, chance: random.Random) -> Json:
 
 
 def _managed_fields(shape: Json) -> list[Json]:
-    """What the API server prints of who wrote what: about a quarter of a pod."""
+    """The managedFields that the API server returns: about a quarter of a pod."""
     leaf: Json = {}
     spec = {
         f"f:{key}": leaf

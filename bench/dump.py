@@ -1,4 +1,4 @@
-"""Writes a snapshot of many pods, or reads one, in a process of its own; prints what that took as one line of JSON.
+"""Write a snapshot of many pods, or read one, in a separate process; prints the costs as one line of JSON.
 
 ``facts`` reads it as the tool does. ``decoded`` hands the same bytes to ``json.loads``, without looking for cycles,
 and makes nothing of them; only decoding is timed, the file is in memory before.
@@ -24,7 +24,7 @@ _ALLOCATABLE = {"cpu": "15890m", "memory": "58Gi", "pods": "110"}
 
 
 def write(folder: str, count: str) -> dict[str, Any]:
-    """Lists of that many pods, of about 6.6 KiB each, and of their nodes."""
+    """Write lists of that many pods, of about 6.6 KiB each, and of their nodes."""
     names: set[str] = set()
     size = 0
     with Path(folder, "pods.json").open("wb") as out:
@@ -45,7 +45,7 @@ def _listed(items: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _pods(count: int, nodes: set[str]) -> Iterator[bytes]:
-    """With their kind, as kubectl prints them; `nodes` learns where they run."""
+    """The pods with their kind, as kubectl prints them; adds their nodes to `nodes`."""
     mark = b'"nodeName":"'
     for pod in cluster.pods(count):
         start = pod.index(mark) + len(mark)
@@ -73,7 +73,7 @@ def decoded(folder: str) -> dict[str, Any]:
 
 
 def _timed(work: Callable[[], Sized]) -> dict[str, Any]:
-    """`user_s` leaves out what the kernel does, which for much memory depends on the machine more than on us."""
+    """`user_s` excludes the time of the kernel, which for much memory depends mostly on the machine."""
     user, before = _used().ru_utime, time.perf_counter()
     pods = work()
     return {"seconds": time.perf_counter() - before, "user_s": _used().ru_utime - user, "pods": len(pods)}

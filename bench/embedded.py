@@ -62,7 +62,7 @@ def _docs(archive: str) -> Iterator[dict[str, Any]]:
 
 
 def _load(archive: str, count: int) -> dict[str, float]:
-    """From the archive until everybody works."""
+    """From the archive until all controllers run."""
     before = time.perf_counter()
     plane = load_documents(_docs(archive), NOW).plane
     plane.start(Pace(), workload_controllers)
@@ -70,7 +70,7 @@ def _load(archive: str, count: int) -> dict[str, float]:
 
 
 def _evict(archive: str, count: int) -> dict[str, float]:
-    """Every pod that may go is evicted, again and again, as its budget allows, until there were so many."""
+    """Evict every pod that its budget allows, again and again, until there were so many evictions."""
     plane = load_documents(_docs(archive), NOW).plane
     plane.start(Pace(), workload_controllers)
     plane.run_until_idle(60)
@@ -94,8 +94,8 @@ def _may_go(doc: dict[str, Any]) -> bool:
 
 
 def _list(archive: str, count: int) -> dict[str, float]:
-    """One list of so many pods from our server, beside the same bytes from one that only sends them; each the second
-    time, for the first one encodes."""
+    """One list of so many pods from our server, and the same bytes from a server that only sends them; each the second
+    time, because the first list is encoded."""
     plane = load_documents(_many(archive, count), NOW).plane
     with serving(Api(plane, ApiSetup(TokenUsers({"t": ADMIN})))) as server:
         url = f"{server.url('t')}/api/v1/pods"

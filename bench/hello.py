@@ -1,4 +1,4 @@
-"""The least that can be opened, and answers a key: what our screens are measured beside."""
+"""A minimal terminal app that answers a key: the baseline for the measurements of our screens."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from textual.widgets import Static
 
 
 class Hello(App[None]):
-    """Mutable: how many keys were pressed."""
+    """Mutable: the number of pressed keys."""
 
     count = 0
 

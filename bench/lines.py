@@ -1,4 +1,4 @@
-"""What a benchmark is asked to do, and the lines of figures it answers with."""
+"""The parameters of a benchmark, and the lines of figures that it returns."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ HELLO_KEY_MS = 1.8
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One measured figure; None: there was nothing to measure. `limit` None: only told; `at_least`: more is better.
-    `machine`: so many times as long as where the limit was set took what was measured beside it (`HELLO_KEY_MS`)."""
+    """One measured figure; None: there was nothing to measure. `limit` None: for information only; `at_least`: more is
+    better. `machine`: the time of a reference measurement beside it, divided by its time where the limit was set
+    (`HELLO_KEY_MS`)."""
 
     what: str
     value: float | None
@@ -23,7 +24,7 @@ class Line:
 
     @property
     def judged(self) -> float | None:
-        """What it would have been on the machine on which the limit was set."""
+        """The figure, converted to the machine on which the limit was set."""
         return self.value if self.value is None or self.machine is None else self.value / self.machine
 
     @property
@@ -37,7 +38,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How much to measure, and with which kubectl ("" when there is none).
+    """The amount to measure, and the kubectl to use ("" if there is none).
 
     `pods` are those of a server, `nodes` those of the smaller of two clusters that are planned, `dumped` the pods
     of a snapshot.
@@ -52,7 +53,7 @@ class Plan:
 
 
 def table(lines: Sequence[Line], targets: bool) -> str:
-    """Markdown, which reads well as it is."""
+    """A table in Markdown, which is readable without rendering."""
     rows = ["| what | measured | machine | judged | target | |", "|---|---|---|---|---|---|"]
     for line in lines:
         limit = "" if line.limit is None or not targets else f"{'≥' if line.at_least else '≤'} {_number(line.limit)}"

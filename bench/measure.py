@@ -1,4 +1,4 @@
-"""Runs a command and says how long it took and how much memory it had at most; small statistics on that."""
+"""Run a command and measure its duration and peak memory; small statistics on these."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ class Series:
 
 
 class Unexpected(Exception):
-    """A command ended with another exit code than those expected."""
+    """A command ended with an unexpected exit code."""
 
 
 def run(command: Sequence[str], env: Mapping[str, str], codes: Sequence[int] = (0,), keep: bool = False) -> Run:
-    """Run `command` to its end; `keep` its output, else send it nowhere.
+    """Run `command` to its end; `keep` its output, else discard it.
 
-    Linux counts the memory of the process that started it as long as the child has not replaced it by its
-    own program, so this process must stay small.
+    Linux counts the memory of the parent process until the child has replaced it by its own program, so this
+    process must stay small.
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         before = time.perf_counter()
@@ -71,6 +71,6 @@ def run(command: Sequence[str], env: Mapping[str, str], codes: Sequence[int] = (
 
 
 def in_turn(times: int, *commands: Callable[[], Run]) -> tuple[Series, ...]:
-    """Run all `commands` one after the other, `times` over: what disturbs the machine disturbs all of them."""
+    """Run all `commands` one after the other, `times` over: a disturbance of the machine affects all of them."""
     rounds = [[command() for command in commands] for _ in range(times)]
     return tuple(Series(tuple(column)) for column in zip(*rounds, strict=True))

@@ -112,7 +112,7 @@ def _group(number: int) -> str:
 
 
 def write(folder: Path, nodes: int) -> dict[str, Any]:
-    """Lists of its nodes and of 30 pods on each, as kubectl prints them, and what AWS answered."""
+    """Write lists of its nodes and of 30 pods on each, as kubectl prints them, and the answers of AWS."""
     written = dump.write(str(folder), str(nodes * PODS_PER_NODE))
     listed = json.loads((folder / "nodes.json").read_bytes())
     for number, node in enumerate(listed["items"]):

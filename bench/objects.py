@@ -54,7 +54,7 @@ def templates() -> tuple[tuple[str, str, str], ...]:
 
 
 def pods(count: int) -> Iterator[str]:
-    """The recorded pods over and over, each with its own names."""
+    """The recorded pods repeatedly, each with its own names."""
     known = templates()
     for number in range(count):
         text, name, uid = known[number % len(known)]
@@ -71,7 +71,7 @@ def pages(count: int) -> Iterator[bytes]:
 
 
 def memory(field: str) -> int:
-    """Bytes, from the kernel: VmRSS now, VmHWM at most."""
+    """Memory in bytes, from the kernel: VmRSS now, VmHWM at most."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(field):
             return int(line.split()[1]) << 10
@@ -79,7 +79,7 @@ def memory(field: str) -> int:
 
 
 def measure_pages(count: int, collect: bool) -> dict[str, float]:
-    """Each page is made, added and let go, as from the network; only adding is timed."""
+    """Each page is created, added and released, as from the network; only adding is timed."""
     gathered, spent, size, added = FactCollector(Source.LIVE), 0.0, 0, 0
     for _ in pages(PAGE):
         pass
@@ -110,7 +110,7 @@ def measure_pages(count: int, collect: bool) -> dict[str, float]:
 
 
 def measure_kept(count: int) -> dict[str, float]:
-    """What the facts of that many pods hold once everything else is let go, and at the end of gathering."""
+    """The memory of the facts of that many pods after all else is released, and at the end of gathering."""
     gathered = FactCollector(Source.LIVE)
     bodies = pages(count)
     templates()
@@ -158,7 +158,7 @@ def read(path: str) -> None:
 
 
 def write_dump(count: int, target: Path) -> int:
-    """Bytes written, before packing."""
+    """Returns the written bytes, before compression."""
     plain = target.with_suffix(".plain")
     with plain.open("w") as out:
         out.write('{\n    "apiVersion": "v1",\n    "items": [\n')

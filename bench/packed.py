@@ -1,4 +1,5 @@
-"""Writes a dump of full nodes, a Deployment and its budget for each ten pods: what a drain has the least room in."""
+"""Write a dump of full nodes, with a Deployment and its budget for each ten pods: the case with the least room for a
+drain."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ _CPU = {"cpu": "300m", "memory": "1Gi"}
 
 
 def write(folder: Path) -> dict[str, int]:
-    """A List of each kind; how many objects there are of each."""
+    """Write a List of each kind; returns the number of objects of each."""
     lists = {
         "nodes": ("v1", "Node", [_node(number) for number in range(NODES)]),
         "namespaces": ("v1", "Namespace", [_object("v1", "Namespace", "shop", "")]),

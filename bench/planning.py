@@ -58,14 +58,14 @@ def _arguments() -> argparse.Namespace:
 
 
 def _timed(asked: Callable[[], Answer]) -> tuple[float, Answer]:
-    """In seconds of CPU: others may use this machine."""
+    """The seconds of CPU: other processes may use this machine."""
     before = time.process_time()
     answer = asked()
     return time.process_time() - before, answer
 
 
 def _peak() -> float:
-    """The most memory this process ever had, in MiB."""
+    """The peak memory of this process so far, in MiB."""
     unit = 1 << 20 if sys.platform == "darwin" else 1 << 10  # bytes there, KiB elsewhere
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
@@ -91,7 +91,7 @@ def _about(cluster: Cluster, plan: DrainPlan) -> dict[str, Any]:
 
 
 def _one_more(plan: DrainPlan) -> tuple[str, int]:
-    """The budget with the most rounds, and one pod more than it lets be away."""
+    """The budget with the most rounds, which allows one disruption more."""
     longest = max(plan.budgets, key=lambda headroom: headroom.rounds)
     return longest.budget.key, longest.per_round + 1
 

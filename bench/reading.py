@@ -1,4 +1,4 @@
-"""One reading of all pods of a server, in a process of its own; prints what it took as one line of JSON.
+"""Read all pods of a server once, in a separate process; prints the costs as one line of JSON.
 
 ``facts`` reads as the tool does. ``raw`` fetches the same pages through the same transport and throws them
 away undecoded. ``retained`` is ``facts`` under tracemalloc: what the facts themselves occupy.

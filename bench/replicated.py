@@ -1,6 +1,6 @@
-"""Writes a dump that is a recorded cluster several times: system namespaces once, the rest under other names.
+"""Write a dump that contains a recorded cluster several times: system namespaces once, the rest under other names.
 
-Owners, nodes and claims keep pointing at what they pointed at, within their copy.
+References to owners, nodes and claims are kept within each copy.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _COPIED = ("Node", "CSINode")
 
 
 def write(archive: Path, folder: Path, times: int) -> dict[str, int]:
-    """A List of each kind into `folder`; how many objects there are of each kind."""
+    """Write a List of each kind into `folder`; returns the number of objects of each kind."""
     counts: Counter[str] = Counter()
     for name, items in _lists(archive):
         made = [doc for item in items for doc in _copies(item, times)]

@@ -48,7 +48,7 @@ def snapshot(plan: Plan) -> Iterator[Line]:
 
 
 def start(plan: Plan) -> Iterator[Line]:
-    """How long it takes to say anything."""
+    """The time until the first output."""
     ours = partial(run, (*TOOL, "--help"), plan.env)
     if not plan.kubectl:
         (helped,) = in_turn(plan.times, ours)
@@ -91,7 +91,7 @@ def _reading(plan: Plan, kubeconfig: str, mode: str) -> Run:
 
 
 def _inner(series: Series) -> float:
-    """The median of what the processes measured themselves: imports are not in it."""
+    """The median of the processes' own measurements: imports are not in it."""
     seconds = sorted(json.loads(r.stdout)["seconds"] for r in series.runs)
     return float(seconds[len(seconds) // 2])
 
@@ -123,7 +123,7 @@ def _server(plan: Plan) -> Iterator[str]:
 
 
 def embedded(plan: Plan) -> Iterator[Line]:
-    """The simulated cluster that drains are rehearsed on."""
+    """The simulated cluster on which drains are rehearsed."""
     quick = plan.times == 1
     count = 200 if quick else plan.pods
     ask = partial(_embedded, plan)
@@ -146,7 +146,7 @@ def _embedded(plan: Plan, what: str, count: int) -> Run:
 
 
 def aws(plan: Plan) -> Iterator[Line]:
-    """What a command waits for before its first question to AWS, beyond importing boto3."""
+    """The time before the first request of a command to AWS, beyond importing boto3."""
     for name, (services, most_ms) in _CLIENTS.items():
         ask = partial(run, (sys.executable, str(HERE / "aws_clients.py"), *services), plan.env, keep=True)
         ask()  # compiled, and from a warm page cache
@@ -164,8 +164,8 @@ _CLIENTS = {
 
 
 def metadata(plan: Plan) -> Iterator[Line]:
-    """Who reaches the metadata service of a large cluster: all but the network, and the whole command on a snapshot,
-    in CPU time beyond that of an interpreter that does nothing."""
+    """Pods that reach the metadata service of a large cluster: the whole computation except the network, and the whole
+    command on a snapshot, in CPU time beyond that of an interpreter that does nothing."""
     command = (sys.executable, "-m", "bench.metadata", "--nodes", str(plan.nodes * LARGER))
     (probes,) = in_turn(plan.times, partial(run, command, plan.env, keep=True))
     said = json.loads(probes.runs[0].stdout)

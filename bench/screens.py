@@ -1,6 +1,6 @@
-"""Measures the screens where people see them: in a terminal (terminal.py), from the key or the start to the bytes.
+"""Measure the screens in a terminal (terminal.py), as a user sees them: from the key or the start to the bytes.
 
-A clock of this machine tells little by itself, so a hello-world app (hello.py) is asked in turn with ours.
+A time on this machine means little by itself, so a hello-world app (hello.py) gets keys in turn with ours.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ Shown = Callable[[str], object]
 
 
 def first_paint(plan: Plan) -> Iterator[Line]:
-    """From the start of the process to the first words, before anything is read: with the demo, and with a cluster
-    that has not answered yet."""
+    """From the start of the process to the first words, before any data is read: with the demo, and with a cluster that
+    has not answered yet."""
     with tempfile.TemporaryDirectory() as folder:
         ways = {
             "hello world": (HELLO, "hello world"),
@@ -63,7 +63,7 @@ def _painted(plan: Plan, command: tuple[str, ...], shown: Shown) -> float:
 
 
 def _nobody_there(folder: str) -> str:
-    """A kubeconfig whose server answers nothing."""
+    """A kubeconfig whose server gives no answer."""
     path = Path(folder) / "kubeconfig"
     names = {"current-context": "bench", "contexts": [{"name": "bench", "context": {"cluster": "bench", "user": "u"}}]}
     servers = [{"name": "bench", "cluster": {"server": "http://127.0.0.1:9"}}]
@@ -74,9 +74,9 @@ def _nobody_there(folder: str) -> str:
 
 
 def keys(plan: Plan) -> Iterator[Line]:
-    """From a key to the bytes that show its answer, with as many rows as there are nodes; then the same while one plan
-    after the other is being made. Judged are the keys that move the cursor: another page of the screens is a layout of
-    the whole terminal, and stands beside them."""
+    """From a key to the bytes that show its effect, with as many rows as there are nodes; then the same while plans are
+    computed one after the other. The limit is for keys that move the cursor: another page of the screens is a layout of
+    the whole terminal, and has its own figures."""
     nodes = plan.nodes * LARGER
     presses = 48 if plan.times > 1 else 24
     with ExitStack() as stack:
@@ -108,10 +108,11 @@ def keys(plan: Plan) -> Iterator[Line]:
 
 
 class _Beside:
-    """The hello-world app, pressed in turn with ours: what a key takes there says how fast this machine is at such work
-    at that time, its caches and whoever else uses it included. A loop of pure Python does not follow that.
+    """The hello-world app, which gets keys in turn with ours: its time for a key tells how fast this machine is at such
+    work at that time, including its caches and other processes. A loop of pure Python does not follow that.
 
-    Mutable: what its keys took of the CPU."""
+    Mutable: the CPU time of its keys.
+    """
 
     def __init__(self, terminal: Terminal) -> None:
         terminal.until(_words("hello"))
@@ -120,7 +121,7 @@ class _Beside:
         self._cpu_s: list[float] = []
 
     def press(self) -> float:
-        """Seconds from the key to its bytes."""
+        """Seconds from the key to its bytes of output."""
         before_s = self._terminal.screens_cpu_s() if knows_processes() else 0.0
         took_s = self._terminal.press(b"x", _words(f"<{len(self._cpu_s) + 1}>"))
         self._terminal.settle(PAUSE_S)
@@ -129,13 +130,13 @@ class _Beside:
 
     @property
     def machine(self) -> float | None:
-        """As a multiple of the one on which the limits were set, from the median: a key that was held up for once says
-        nothing of the machine. None where nothing says what a thread uses."""
+        """The time of a key as a multiple of that on the machine on which the limits were set, from the median: a
+        single delayed key has no meaning. None if the CPU time of a thread is not available."""
         return _ms(self._cpu_s) / HELLO_KEY_MS if knows_processes() else None
 
 
 class _Driven:
-    """Mutable: on which row the cursor is, or that it `is_away`: how far down a page leads depends on the layout."""
+    """Mutable: the row of the cursor, or that it `is_away`: how far a page down moves depends on the layout."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
@@ -143,19 +144,19 @@ class _Driven:
         self._is_away = False
 
     def home(self) -> None:
-        """To the first row of the nodes."""
+        """Move to the first row of the nodes."""
         self._terminal.press(b"g", _row(0))
         self._terminal.watch(PAUSE_S)
         self._at, self._is_away = 0, False
 
     def rest(self) -> None:
-        """Between two keys that are measured: back from where no row is known."""
+        """Between two measured keys: go back if the row is not known."""
         self._terminal.settle(PAUSE_S)
         if self._is_away:
             self.home()
 
     def press(self, number: int, mark: bool) -> tuple[str, float]:
-        """What it was, and how long it took: a row down, mostly; sometimes a page down, sometimes another page of the
+        """The kind of key, and its time: mostly a row down; sometimes a page down, sometimes another page of the
         screens and back."""
         if mark:
             self._at += 1
@@ -176,7 +177,7 @@ def _words(words: str) -> Shown:
 
 
 def _row(at: int) -> Shown:
-    """The cursor is on the node of that place: `bench.world` names them so, and they stand in that order."""
+    """The cursor is on the node with that number: `bench.world` names nodes so, and they are listed in that order."""
     name = f"ip-10-{at // 250}-{at % 250}-17.ec2.internal"
     on_it = re.compile(rf"▌. {re.escape(name)}")
     return on_it.search
@@ -189,7 +190,7 @@ def _paced(driven: _Driven, count: int) -> Iterator[int]:
 
 
 def first_answer(plan: Plan) -> Iterator[Line]:
-    """From a key that edits the plan to its rounds, waves and blockers on the screen; times come later."""
+    """From a key that edits the plan to its rounds, waves and blockers on the screen; times are shown later."""
     nodes = plan.nodes
     edits = {"nodes at once": (b"{", b"}"), "grace period": (b")", b"("), "one wave later": (b"J", b"K")}
     took: dict[str, list[float]] = {name: [] for name in edits}
@@ -211,7 +212,7 @@ def first_answer(plan: Plan) -> Iterator[Line]:
 
 
 def idle(plan: Plan) -> Iterator[Line]:
-    """What the screens use while nobody touches them, the plan being shown."""
+    """The CPU use of the screens without input, while the plan is shown."""
     if not knows_processes():
         return
     seconds = IDLE_S if plan.times > 1 else IDLE_QUICK_S
@@ -226,7 +227,7 @@ def idle(plan: Plan) -> Iterator[Line]:
 
 
 def live_run(plan: Plan) -> Iterator[Line]:
-    """A run that is looked at four times a second, of which twelve pods go each second."""
+    """A run whose state is read four times a second, and in which twelve pods are evicted each second."""
     if not knows_processes():
         return
     seconds = IDLE_S if plan.times > 1 else IDLE_QUICK_S
@@ -242,7 +243,8 @@ def live_run(plan: Plan) -> Iterator[Line]:
 
 
 def memory(plan: Plan) -> Iterator[Line]:
-    """Of the process alone, from a dump on disk to the plan of three fifths of the nodes, and after edits of it."""
+    """The memory of the process alone, from a dump on disk to the plan of three fifths of the nodes, and after edits of
+    it."""
     if not knows_processes():
         return
     pods = 2 * plan.pods
@@ -267,9 +269,9 @@ def memory(plan: Plan) -> Iterator[Line]:
 
 
 def large(plan: Plan) -> Iterator[Line]:
-    """With ten pods on each node: what a key costs the process itself and takes in all, also on the pages of budgets
-    and waves; what another page costs; how long keys that come at once leave the screen as it is; and how long a plan
-    of three fifths of the nodes takes to be on the screen."""
+    """With ten pods on each node: the CPU time and total time of a key, also on the pages of budgets and waves; the
+    cost of another page; how long keys that arrive at once leave the screen unchanged; and the time until a plan of
+    three fifths of the nodes is on the screen."""
     if not knows_processes():
         return
     nodes = plan.nodes * LARGER
@@ -321,7 +323,7 @@ def large(plan: Plan) -> Iterator[Line]:
 
 
 def _rows_of(page: int, terminal: Terminal, beside: _Beside, presses: int) -> list[float]:
-    """Seconds of its own CPU for each key that goes down, up or a page down in the table of that page."""
+    """The seconds of CPU of the process for each key that goes down, up or a page down in the table of that page."""
     terminal.press(f"{page}".encode(), _page(page))
     terminal.settle()
     used = []
@@ -357,7 +359,7 @@ _has_time = re.compile(r"p95 \d").search
 
 
 def _p95(seconds: list[float]) -> float:
-    """The nearest rank."""
+    """The p95, by nearest rank."""
     return sorted(seconds)[max(round(0.95 * len(seconds)) - 1, 0)]
 
 
@@ -366,7 +368,7 @@ def _ms(seconds: Iterator[float] | list[float]) -> float:
 
 
 def screens(plan: Plan) -> Iterator[Line]:
-    """All of it. Python is to write down what it compiles: else each start would be a first one."""
+    """All measurements. Python must write its compiled files: else each start would be a first one."""
     kept = {name: value for name, value in plan.env.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with tempfile.TemporaryDirectory() as compiled:
         asked = Plan(

@@ -1,4 +1,4 @@
-"""Writes a dump that can be planned: the pods of `bench.cluster` with their nodes, owners and budgets."""
+"""Write a dump that can be planned: the pods of `bench.cluster` with their nodes, owners and budgets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ALLOCATABLE = {"cpu": "31850m", "memory": "120Gi", "pods": "234"}
 
 
 def write(folder: str, count: int, per_node: int) -> None:
-    """One list a kind; of those that are not made here an empty one."""
+    """Write one list for each kind; the list of a kind that is not generated is empty."""
     owned: dict[tuple[str, str], list[Json]] = defaultdict(list)
     nodes: set[str] = set()
     with Path(folder, "pods.json").open("wb") as out:
@@ -59,7 +59,7 @@ def _node(name: str, at: int) -> Json:
 
 
 def _around(namespace: str, name: str, pods: list[Json]) -> Iterable[tuple[str, Json]]:
-    """The ReplicaSet, its Deployment and a budget of one."""
+    """The ReplicaSet, its Deployment and a budget that allows one disruption."""
     owner, app, count = pods[0]["ownerReferences"][0], pods[0]["labels"]["app"], len(pods)
     selector = {"matchLabels": {"app": app}}
     above = {"apiVersion": "apps/v1", "kind": "Deployment", "name": app, "uid": f"d-{owner['uid']}", "controller": True}

@@ -26,7 +26,7 @@ GOING = 3
 
 
 class MadeRun:
-    """Mutable: how far it is. `AT_ONCE` nodes are under way, and of them `GOING` pods go at every look."""
+    """Mutable: its progress. `AT_ONCE` nodes are drained, and `GOING` of their pods end at every read."""
 
     run, kind, view, speed = "20261120-193005-4f2a", RunKind.DRAIN, None, 1.0
     started_at = datetime(2026, 11, 20, 19, 30, 5, tzinfo=timezone.utc)
@@ -101,7 +101,7 @@ def _ignore() -> None:
 
 
 class NoPlan:
-    """In the place of the plan's screen: what is measured leads to none."""
+    """Replaces the plan's screen, which no measured key opens."""
 
     is_production = False
 

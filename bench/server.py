@@ -64,7 +64,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nobody reads a log here."""
+        """Log nothing."""
 
 
 def main() -> None:

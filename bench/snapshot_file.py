@@ -1,7 +1,7 @@
-"""Writes pages of lists as a snapshot, or reads one, in a process of its own; prints what it took as one line of JSON.
+"""Write pages of lists as a snapshot, or read one, in a separate process; prints the costs as one line of JSON.
 
 ``pages`` makes the lists that an API server would answer with, one a line. ``write`` takes them to a snapshot, as
-``kubectl eksdoc snapshot`` does; ``read`` makes facts of it. What is imported or prepared late is so before.
+``kubectl eksdoc snapshot`` does; ``read`` makes facts of it. Late imports and preparations are done before.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NOW = datetime(2026, 11, 20, 9, 30, tzinfo=timezone.utc)
 
 
 def pages(path: str, _: str, count: str) -> dict[str, Any]:
-    """Of that many pods and their nodes."""
+    """The pages of that many pods and their nodes."""
     names: set[str] = set()
     sizes: list[int] = []
     mark = b'"nodeName":"'

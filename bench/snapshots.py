@@ -1,4 +1,4 @@
-"""Measures a snapshot of a large cluster against ``gzip -1`` of the same JSON: to the file, and back to facts."""
+"""Measure a snapshot of a large cluster against ``gzip -1`` of the same JSON: to the file, and back to facts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bench.measure import Run, Series, in_turn, run
 
 
 def snapshot_file(plan: Plan) -> Iterator[Line]:
-    """Both with all that the processes do: reading the JSON, writing the file."""
+    """Both with all work of the processes: reading the JSON, writing the file."""
     count, times = str(plan.dumped), min(plan.times, 3)
     with tempfile.TemporaryDirectory() as folder:
         pages, made, packed = (str(Path(folder, name)) for name in ("pages.jsonl", "made.eksdoc", "pages.gz"))

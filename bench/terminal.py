@@ -1,4 +1,4 @@
-"""A command on a pseudo-terminal: keys go in, and of every byte that comes out it is known when it came."""
+"""Run a command on a pseudo-terminal: send keys, and record the arrival time of every byte of output."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Silent(Exception):
-    """What was waited for did not come."""
+    """The expected output did not arrive."""
 
 
 class Terminal:
-    """Mutable: all that was sent to it. Leaving the block kills the command."""
+    """Mutable: all output so far. Leaving the block kills the command."""
 
     def __init__(
         self, command: Sequence[str], env: Mapping[str, str], columns: int = COLUMNS, rows: int = ROWS
@@ -73,7 +73,7 @@ class Terminal:
         return self.last
 
     def press(self, key: bytes, shown: Callable[[str], object], longest_s: float = LONGEST_S) -> float:
-        """Seconds from the key to the bytes that complete what it is answered with."""
+        """Seconds from the key to the bytes that complete the answer to it."""
         since = len(self.sent)
         before = time.perf_counter()
         os.write(self._end, key)
@@ -109,27 +109,27 @@ class Terminal:
                 raise Silent("it never stops sending")
 
     def watch(self, seconds: float) -> int:
-        """How many bytes it sends in so long."""
+        """The number of bytes that it sends in that time."""
         end, before = time.perf_counter() + seconds, len(self.sent)
         while (left := end - time.perf_counter()) > 0:
             self._read(left)
         return len(self.sent) - before
 
     def text(self, since: int = 0) -> str:
-        """What was sent from there on, without what steers the terminal."""
+        """The output from there on, without control sequences."""
         return _CONTROL.sub(b"", bytes(self.sent[since:])).decode(errors="ignore")
 
     def cpu_s(self) -> float:
-        """What the process has used so far, the kernel's work for it included."""
+        """The CPU time of the process so far, including the kernel's work for it."""
         told = _of_process(self.pid, "stat").rpartition(")")[2].split()
         return (int(told[11]) + int(told[12])) / _TICKS
 
     def screens_cpu_s(self) -> float:
-        """The same of the thread that draws alone, and to the nanosecond; what is planned beside it is not in it."""
+        """The CPU time of the drawing thread alone, in nanosecond precision; planning in other threads is not in it."""
         return int(_of_process(self.pid, "schedstat").split()[0]) / 1e9
 
     def screens_waited_s(self) -> float:
-        """How long that thread could have run, and no core was free for it."""
+        """How long that thread was ready to run, and no core was free for it."""
         return int(_of_process(self.pid, "schedstat").split()[1]) / 1e9
 
     def memory_mib(self) -> tuple[float, float]:
@@ -139,13 +139,13 @@ class Terminal:
         return now, most
 
     def _read(self, seconds: float) -> bool:
-        """Whether more can come."""
+        """Read; returns whether more output can come."""
         ready, _, _ = select.select([self._end], [], [], seconds)
         if not ready:
             return self._process.poll() is None
         try:
             told = os.read(self._end, 1 << 16)
-        except OSError:  # nobody holds the other end any more
+        except OSError:  # no process holds the other end any more
             return False
         self.last = time.perf_counter()
         self.sent += told
@@ -153,7 +153,7 @@ class Terminal:
 
 
 def knows_processes() -> bool:
-    """Linux says what a process uses where others do not."""
+    """Whether the system reports the CPU use of a process, as Linux does."""
     return os.path.exists(f"/proc/{os.getpid()}/status")
 
 

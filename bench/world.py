@@ -1,6 +1,6 @@
-"""Makes the facts of a large, healthy cluster in memory, always the same for a shape and seed.
+"""Generate the facts of a large, healthy cluster in memory, always the same for a shape and seed.
 
-What it is like is said in `Shape` and in the constants of `bench.world_apps`. Facts are shared between replicas as
+`Shape` and the constants of `bench.world_apps` describe it. Facts are shared between replicas as
 they are when objects are read; every pod runs where the scheduler could have put it.
 """
 
@@ -88,7 +88,7 @@ def _node(number: int, grows: bool) -> Node:
 
 
 class _Load:
-    """What is taken of one node."""
+    """The resources in use on one node."""
 
     __slots__ = ("cpu", "memory", "node", "pods")
 

@@ -1,4 +1,4 @@
-"""The applications of a made cluster: how many replicas, what they ask for, and how they are guarded."""
+"""The applications of a generated cluster: their replicas, requests, and budgets."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ SAFE = "bcdfghjklmnpqrstvwxz2456789"
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """What the pods of one application share. `owner` is their controller's reference, `start_s` their median."""
+    """The fields that the pods of one application share. `owner` is their controller's reference, `start_s` their
+    median."""
 
     kind: str
     namespace: str
@@ -105,7 +106,7 @@ def apps(pods: int, cpu: int, nodes: int, memory_per_cpu: float, chance: random.
 
 
 def _sizes(pods: int, chance: random.Random) -> list[int]:
-    """Replicas of each application, `pods` in all; the largest comes somewhere in between."""
+    """Replicas of each application, `pods` in all; the largest is somewhere in the middle."""
     largest = min(LARGEST, pods // 20)
     left, sizes = pods - largest, []
     while left > 0:
@@ -145,5 +146,5 @@ def _daemon(name: str, millis: int, nodes: int, memory_per_cpu: float) -> App:
 
 
 def suffix(chance: random.Random, length: int) -> str:
-    """The end of a name, as Kubernetes draws it."""
+    """The suffix of a name, as Kubernetes generates it."""
     return "".join(SAFE[int(chance.random() * len(SAFE))] for _ in range(length))

@@ -1,4 +1,4 @@
-"""The facts that the applications of a made cluster come to: pods, controllers, budgets, claims and volumes."""
+"""The facts of the applications of a generated cluster: pods, controllers, budgets, claims and volumes."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def claim_name(app: App, number: int) -> str:
 
 
 def claims(bound: Iterable[tuple[App, int, str]]) -> list[PersistentVolumeClaim]:
-    """Those of (StatefulSet, number of its pod, zone)."""
+    """The claims of (StatefulSet, number of its pod, zone)."""
     found = [
         PersistentVolumeClaim(a.namespace, claim_name(a, number), _volume_name(a, number), "gp3")
         for a, number, _ in bound
@@ -76,7 +76,7 @@ def claims(bound: Iterable[tuple[App, int, str]]) -> list[PersistentVolumeClaim]
 
 
 def volumes(bound: Iterable[tuple[App, int, str]]) -> list[PersistentVolume]:
-    """As the EBS CSI driver makes them: a volume can be attached in its own zone only."""
+    """Volumes as the EBS CSI driver creates them: a volume can be attached in its own zone only."""
     zones: dict[str, tuple[NodeTerm, ...]] = {}
     found = []
     for app, number, zone in bound:

@@ -1,4 +1,4 @@
-"""JSON of any form, for properties of what reads what others wrote."""
+"""Hypothesis strategies for JSON of any form: input for properties of parsers that read documents of other programs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 
 def anything(*others: st.SearchStrategy[Any], keys: st.SearchStrategy[str] | None = None) -> st.SearchStrategy[Any]:
-    """`others`: more that may stand there; `keys`: those of its objects, any text unless they are given."""
+    """`others`: further values to draw from; `keys`: the keys of its objects, any text unless they are given."""
     leaves = st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=8), *others)
     named = st.text(max_size=5) if keys is None else keys
     return st.recursive(

@@ -1,4 +1,4 @@
-"""Broken copies of a document, one fault in each: a schema is tested by which of them it accepts."""
+"""Broken copies of a document, with one fault in each: a schema is tested by which of them it accepts."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _DROPPED = object()
 
 
 def accepted(judge: jsonschema.Draft202012Validator, document: dict[str, Any], free: tuple[str, ...] = ()) -> set[str]:
-    """What of `document` may be left out, be of another type, or be more than there is, by its path. Below the paths
-    `free` nothing is broken."""
+    """The paths in `document` at which the schema accepts a missing value, another type, or an additional value.
+    Nothing is broken below the paths `free`."""
     judge.validate(document)
     small = _without_repetition(document, (), set())
     small = small if judge.is_valid(small) else document  # a list may have to have several items
@@ -21,7 +21,8 @@ def accepted(judge: jsonschema.Draft202012Validator, document: dict[str, Any], f
 
 
 def _without_repetition(value: Any, at: tuple[str, ...], seen: set[tuple[str, ...]]) -> Any:
-    """Of each list the items that are the first to have some path: a broken document is judged for each path."""
+    """Of each list, keep the items that are the first with some path: a broken document is judged once for each
+    path."""
     seen.add(at)
     if isinstance(value, dict):
         return {key: _without_repetition(each, (*at, key), seen) for key, each in value.items()}
@@ -36,7 +37,7 @@ def _without_repetition(value: Any, at: tuple[str, ...], seen: set[tuple[str, ..
 
 
 def _broken(document: dict[str, Any], free: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-    """One of each path, with `*` for every item."""
+    """One broken document for each path, with `*` for every item of a list."""
     done = set()
     for at, value in _paths(document):
         path = ".".join("*" if isinstance(key, int) else key for key in at)
@@ -58,7 +59,7 @@ def _paths(value: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[s
 
 
 def _changed(document: dict[str, Any], at: tuple[str | int, ...], value: Any) -> Any:
-    """With `value` there, or without it."""
+    """A copy with `value` at the path, or without that path."""
     made: Any = copy.deepcopy(document)
     *above, last = at
     within = made

@@ -1,10 +1,10 @@
-"""Facts with healthy defaults for tests: say only what the test is about.
+"""Builders of facts with healthy defaults: a test sets only the fields that it is about.
 
     a_pod(name="web-1", owner="ReplicaSet/web", ready=False)
     a_budget(selector={"app": "web"}, max_unavailable=1, expected=3)
     a_cluster(nodes=[a_node("old-0")], pods=[...])
 
-UIDs follow from kind, namespace and name, so that facts that name each other agree without being told:
+UIDs follow from kind, namespace and name, so that facts that name each other are consistent by default:
 `a_pod(owner="ReplicaSet/web")` is owned by `a_workload("ReplicaSet/web")` of the same namespace.
 """
 

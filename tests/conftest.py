@@ -1,4 +1,4 @@
-"""What holds for every test."""
+"""Fixtures and pytest hooks that apply to every test."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.examples import examples
 if TYPE_CHECKING:
     from tests.aws.world.server import World
 
-# How long an example takes tells of the machine, and not of what is tested. The examples are the same in every run, so
-# that a change fails for what it does; EKSDOC_RANDOM=1 looks for others.
+# The time of an example depends on the machine, so there is no deadline. The examples are the same in every run, so
+# that a failure is caused by a change; EKSDOC_RANDOM=1 tries other examples.
 settings.register_profile(
     "any-machine",
     deadline=None,
@@ -31,7 +31,8 @@ _USUAL = {"SIGINT": signal.default_int_handler, "SIGHUP": signal.SIG_DFL, "SIGTE
 
 
 def pytest_configure() -> None:
-    """What is begun in the background, or by nohup, ignores signals, and that would go on to all that tests start."""
+    """Reset signal handlers: a process in the background, or under nohup, ignores signals, and the processes of the
+    tests would inherit that."""
     for name, handler in _USUAL.items():
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_IGN:
@@ -39,7 +40,8 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was imported stays; looking through it again for each 700 new objects took a tenth of the time."""
+    """Exclude imported objects from garbage collection: to scan them for each 700 new objects took a tenth of the
+    time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(200_000, 50, 1_000)
@@ -47,7 +49,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session")
 def aws_of_this_session() -> Iterator[World]:
-    """The AWS of the tests, started for the first test that asks; its libraries take two seconds to load."""
+    """The AWS stand-in, started for the first test that requests it; its libraries take two seconds to load."""
     from tests.aws.world.server import World
 
     world = World()
@@ -57,14 +59,14 @@ def aws_of_this_session() -> Iterator[World]:
 
 @pytest.fixture
 def aws(aws_of_this_session: World) -> Iterator[World]:
-    """AWS with nothing in it, in which nothing goes wrong until the test wants it."""
+    """An empty AWS stand-in that has no faults until a test sets one."""
     yield aws_of_this_session
     aws_of_this_session.reset()
 
 
 @pytest.fixture(scope="session")
 def snapshot(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A snapshot of the demo, written over a file that is there, as --overwrite allows."""
+    """A snapshot of the demo, written over an existing file, as --overwrite allows."""
     from tests.cli.running import called
 
     path = tmp_path_factory.mktemp("snapshot") / "demo.eksdoc"

@@ -1,4 +1,4 @@
-"""Hundreds of cheap cases as one test, whose failure names each case that fails and says why."""
+"""Run hundreds of cheap cases as one test; its failure names each failed case and the reason."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def for_each(name: str, cases: Iterable[Any], ids: Callable[[Any], str] = str) -> Callable[[Any], Any]:
-    """Like `pytest.mark.parametrize`, but for all `cases` in one test."""
+    """Like `pytest.mark.parametrize`, but with all `cases` in one test."""
     every = tuple(cases)
     assert every, "else nothing is tested"
 

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for the entries of a journal: any text in them, any time, any order."""
+"""Hypothesis strategies for the entries of a journal: with any text, any time, and in any order."""
 
 from __future__ import annotations
 

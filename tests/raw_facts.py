@@ -1,4 +1,4 @@
-"""API objects of the recorded cases as facts, by the shortest way and without `kubectl_eksdoc.objects`.
+"""Facts made from the API objects of the recorded cases, as directly as possible and without `kubectl_eksdoc.objects`.
 
 The tables of upstream's tests hold objects that no server would store (no UID, no phase, a group that
 does not exist).
@@ -128,7 +128,7 @@ def amount(value: int | str | None) -> IntOrPercent | None:
 
 
 def status(raw: Raw) -> BudgetStatus:
-    """The numbers of a budget's status, absent ones being 0."""
+    """The numbers of a budget's status; an absent number is 0."""
     names = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
     allowed, current, desired, expected = (int(raw.get(name, 0)) for name in names)
     return BudgetStatus(allowed, current, desired, expected)
@@ -156,7 +156,7 @@ def budget(raw: Raw) -> Budget:
 
 
 def workload(raw: Raw, kind: str = "") -> Workload:
-    """Anything with spec.replicas, of whatever kind."""
+    """A workload of any kind that has spec.replicas."""
     meta, spec = raw["metadata"], raw.get("spec") or {}
     template = (spec.get("template") or {}).get("spec") or {}
     return Workload(
@@ -178,5 +178,5 @@ def node(raw: Raw) -> Node:
 
 
 def selecting(budgets: Sequence[Budget], of: Pod) -> tuple[Budget, ...]:
-    """By brute force: every budget is tried."""
+    """The budgets that select a pod, by brute force: every budget is tried."""
     return tuple(b for b in budgets if b.namespace == of.namespace and b.selector.matches(of.labels))

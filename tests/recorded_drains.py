@@ -1,6 +1,6 @@
-"""The recorded drains as facts: the pods and budgets before, what became of each evicted pod, and every answer.
+"""Recorded drains as facts: the pods and budgets before the drain, the result for each evicted pod, and every answer.
 
-Both were made by a real kubectl against a real control plane; the kubelets were played. Seconds are those of the
+A real kubectl and a real control plane made the recordings; the kubelets were simulated. Seconds are those of the
 watch; kubectl's own clock is not compared with it.
 """
 
@@ -22,7 +22,7 @@ Pods = Mapping[str, Pod]
 
 
 class Evicted(NamedTuple):
-    """One eviction as it was watched; the times of its replacement are those of the pod its owner made for it."""
+    """One observed eviction; the times of its replacement are those of the pod that its owner created for it."""
 
     pod: Pod
     evicted_s: float
@@ -37,7 +37,7 @@ class Write(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """One request of kubectl for an eviction, and the answer; `cause` is that of the DisruptionBudget."""
+    """One eviction request of kubectl and its answer; `cause` is the cause of the DisruptionBudget."""
 
     pod: str
     code: int
@@ -46,7 +46,7 @@ class Ask(NamedTuple):
 
 
 def events(watch: str) -> list[dict[str, Any]]:
-    """What was watched of pods and budgets, in the order of the server's writes."""
+    """The watch events of pods and budgets, in the order in which the server wrote them."""
     kept = [e for e in raw_facts.lines(f"recordings/{watch}.jsonl.gz") if e["type"] != "BOOKMARK"]
     return sorted(
         (e for e in kept if e["kind"] in ("Pod", "PodDisruptionBudget")),
@@ -60,13 +60,13 @@ def before_the_drain(watch: str) -> dict[str, Pod]:
 
 
 def scales_of(pods: Pods) -> ScaleIndex:
-    """The owners of the recording, which were at their full number when it began."""
+    """The owners in the recording; all their replicas were there when it began."""
     members = Counter((p.owner.kind, p.owner.name, p.owner.uid) for p in pods.values() if p.owner)
     return ScaleIndex.of(Workload(kind, "default", name, uid, count) for (kind, name, uid), count in members.items())
 
 
 def writes(watch: str) -> dict[str, list[Write]]:
-    """By budget (its key) the statuses that were written, that before the drain first."""
+    """For each budget (by key) the statuses that were written, beginning with the status before the drain."""
     found: dict[str, list[Write]] = defaultdict(list)
     for event in events(watch):
         if event["kind"] == "PodDisruptionBudget":

@@ -1,4 +1,4 @@
-"""A drain on a simulated cluster, kept step by step as a run tells it: what happened, and where it stood then."""
+"""A drain of a simulated cluster, kept step by step as the run reports it: the events, and the state at that time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BLUE = Targeting(nodegroups=(DEFAULT_NODEGROUP,))
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`moments`: since the step before."""
+    """`moments`: the events since the step before."""
 
     at_s: float
     moments: tuple[DrainEvent, ...]

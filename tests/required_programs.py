@@ -1,4 +1,4 @@
-"""What some tests need of the machine: without it they are skipped, and in CI they fail."""
+"""Programs that some tests need on the machine: without them these tests are skipped, and in CI they fail."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import pytest
 
 
 def missing(what: str, environ: Mapping[str, str] = os.environ) -> NoReturn:
-    """End the test for want of `what`: skipped, but failed where EKSDOC_CI says that all must be there."""
+    """Skip the test because `what` is missing; fail it where EKSDOC_CI says that all programs must be installed."""
     if environ.get("EKSDOC_CI", "0") not in ("", "0"):
         pytest.fail(f"CI must have {what}, and there is none", pytrace=False)
     pytest.skip(f"no {what} here")
 
 
 def found(name: str, environ: Mapping[str, str] = os.environ) -> str:
-    """The path of the program `name`, or the end of the test."""
+    """The path of the program `name`; ends the test if it is missing."""
     return shutil.which(name, path=environ.get("PATH", os.defpath)) or missing(name, environ)
 
 
@@ -28,7 +28,8 @@ KUBECTLS = tuple(f"1.{minor}" for minor in range(29, 34))
 
 
 def kubectl_of(version: str) -> str:
-    """The path of a kubectl of that version; of the newest any will do, as machines mostly have one only."""
+    """The path of a kubectl of that version; for the newest version any kubectl will do, as most machines have only
+    one."""
     program = kubectl()
     beside = Path(program).resolve().with_name(f"kubectl.{version}")
     if beside.exists():
@@ -39,7 +40,7 @@ def kubectl_of(version: str) -> str:
 
 
 def kubectl() -> str:
-    """The path of the real kubectl, or the end of the test."""
+    """The path of the real kubectl; ends the test if it is missing."""
     return found("kubectl")
 
 
@@ -48,7 +49,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable")
 
 
 def chromium(environ: Mapping[str, str] = os.environ) -> str:
-    """The path of a Chromium, or the end of the test."""
+    """The path of a Chromium; ends the test if it is missing."""
     paths = (shutil.which(name, path=environ.get("PATH", os.defpath)) for name in BROWSERS)
     return next(filter(None, paths), None) or missing("chromium", environ)
 

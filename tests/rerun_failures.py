@@ -1,7 +1,7 @@
-"""Runs the tests that failed once more, alone and with rewritten assertions: ``python -m tests.rerun_failures [MOST]``.
+"""Run the failed tests once more, alone and with rewritten assertions: ``python -m tests.rerun_failures [MOST]``.
 
-Exits 0 if at most MOST (default: 0) failed before and all pass now. Long tests run processes, terminals and clocks
-beside each other, several on each core; what fails there and passes alone is named, so that somebody looks.
+Exits 0 if at most MOST (default: 0) failed before and all pass now. Long tests run processes, terminals and clocks in
+parallel, several on each core; a test that fails there and passes alone is named, so that a developer checks it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sessions of tests: of the demo, of a live cluster with the AWS of the tests, and of what a test says."""
+"""Sessions for tests: of the demo, of a live cluster with the AWS stand-in, and with answers that a test gives."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def of_the_demo(needs: ClusterNeeds) -> ClusterSession:
 
 
 def with_aws(believe: Callable[[], VerifiedCluster]) -> Callable[[SessionRequest], ClusterSession]:
-    """As the real ones, but that the AWS of a live cluster is another."""
+    """Real sessions, except that the AWS of a live cluster is replaced."""
     return lambda request: open_session(replace(request, verify=lambda connection, wanted: believe()))
 
 
@@ -35,7 +35,7 @@ def sees(cluster: EksCluster = EKS, aws: Any = None) -> VerifiedCluster:
 
 
 class Answered(ObservedSession):
-    """Of what a test says; `answer` is called with the parameters of each question to AWS."""
+    """Answers given by a test; `answer` is called with the parameters of each request to AWS."""
 
     def __init__(
         self, cluster: Cluster, answer: Callable[..., Any], beside: Any = None, eks: EksCluster | Unknown = EKS
@@ -57,7 +57,7 @@ class AppliesNothing:
 
 
 class Nowhere:
-    """A `PodReader` that looks into no pod."""
+    """A `PodReader` that reads no pod."""
 
     has_logs = False
 

@@ -1,4 +1,4 @@
-"""A frozen class is what the standard library's frozen dataclass with slots is; only sooner."""
+"""`frozen` makes the same class as the standard library's frozen dataclass with slots, but faster."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def ours(**options: bool) -> Make:
 
 def point(make: Make) -> type[Any]:
     class Point:
-        """Somewhere."""
+        """A point with coordinates."""
 
         x: int
         names: list[str] = field(default_factory=list, compare=False)
@@ -73,7 +73,7 @@ def unhashable(make: Make) -> type[Any]:
 
 
 def told(call: Callable[[], object]) -> tuple[object, str]:
-    """What comes of a call: its value, or the error."""
+    """The result of a call: its value, or the error."""
     try:
         return call(), ""
     except Exception as error:

@@ -1,4 +1,4 @@
-"""A new add-on is one record: completion, addon-diff, imds-probe and check know it from there."""
+"""A new add-on needs one record only: completion, addon-diff, imds-probe and check read it from there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pytest plugin: runs tests in several processes that are forked after collection.
+"""A pytest plugin that runs tests in several processes, which are forked after collection.
 
     pytest -p tests.workers --workers N
 
@@ -45,7 +45,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 
 class Worker:
-    """A forked process, as the process that forked it sees it."""
+    """A forked worker process, as the parent process sees it."""
 
     def __init__(self, session: pytest.Session, number: int, others: list[Worker]) -> None:
         self.todo: list[int] = []
@@ -67,13 +67,13 @@ class Worker:
         self.pipe.send(chunk)
 
     def ended(self) -> int:
-        """Its exit code; negative: the signal that killed it."""
+        """The exit code; a negative one is the signal that killed the process."""
         self.pipe.close()
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
 class Crew:
-    """Gives out the tests, and takes the reports in."""
+    """Distribute the tests to the workers, and collect the reports."""
 
     def __init__(self, session: pytest.Session) -> None:
         self._session, self._hook = session, session.config.hook
@@ -146,7 +146,7 @@ class Crew:
             raise self._session.Interrupted(self._session.shouldstop)
 
     def _lost(self, worker: Worker, workers: int) -> None:
-        """A worker ended: as it was told, or by a fault, which fails the test it was running."""
+        """A worker ended: as requested, or by a crash, which fails the test that it was running."""
         code = worker.ended()
         self._workers.remove(worker)
         if code == 0 and worker.running is None and not worker.todo:
@@ -161,7 +161,7 @@ class Crew:
 
 
 def _work(session: pytest.Session, number: int, pipe: Connection) -> int:
-    """Runs in the fork; its exit code."""
+    """Run the tests in the fork; return its exit code."""
     try:
         _alone(session.config, number)
         reporting = Reporting(session.config, pipe)
@@ -186,14 +186,15 @@ def _work(session: pytest.Session, number: int, pipe: Connection) -> int:
 
 
 def _chunks(pipe: Connection) -> Iterator[list[int]]:
-    """Until an empty one."""
+    """Read chunks until an empty one arrives."""
     while chunk := pipe.recv():
         yield chunk
         pipe.send(("more", None))
 
 
 def _alone(config: pytest.Config, number: int) -> None:
-    """What the fork must not share with others: the files of captured output, the temporary folder, the terminal."""
+    """Separate what the fork must not share with others: the files of captured output, the temporary folder, the
+    terminal."""
     plugins = config.pluginmanager
     capture = plugins.get_plugin("capturemanager")
     if capture is not None:
@@ -215,7 +216,7 @@ def _temporary(config: pytest.Config) -> Any:
 
 
 class Reporting:
-    """Sends what a test reports to the process that gave it out."""
+    """Send the report of each test to the parent process."""
 
     def __init__(self, config: pytest.Config, pipe: Connection) -> None:
         self._config, self._pipe = config, pipe

@@ -1,4 +1,5 @@
-"""Reads YAML in tests, by the C loader: the Python one takes five times as long, and was most of many a test."""
+"""Read YAML in tests with the C loader: the Python loader takes five times as long, and was most of the time of many
+tests."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def yaml_of(text: str | bytes) -> Any:
-    """The one document of `text`."""
+    """The only document of `text`."""
     return yaml.load(text, Loader=_LOADER)
 
 
@@ -24,5 +25,5 @@ def yaml_documents(text: str | bytes) -> list[Any]:
 
 
 def printed(result: Printed) -> Any:
-    """What a reader of its JSON has."""
+    """The value that a reader of its JSON gets."""
     return json.loads(to_json(to_json_types(result)))

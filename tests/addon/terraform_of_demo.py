@@ -10,7 +10,7 @@ DEMO = "demo-shop"
 
 
 def of_cni(spelling: str = "5", address: str = MODULE, **after: object) -> Json:
-    """The change of vpc-cni that the incident was."""
+    """The change of vpc-cni that caused the incident."""
     before = values(spelling, cluster_name=DEMO, addon_version=OLD)
     return a_change(before, {**before, "addon_version": NEW, **after}, "update", address=address)
 
@@ -20,7 +20,7 @@ def an_incident(spelling: str = "5", **after: object) -> Json:
 
 
 def of_everything() -> Json:
-    """One of each that a plan may ask for."""
+    """One change of each kind that a plan may contain."""
     dns = values("5", cluster_name=DEMO, addon_name="coredns", addon_version="v1.11.4-eksbuild.2")
     later = {key: value for key, value in dns.items() if key != "addon_version"}
     agent = values("5", cluster_name=DEMO, addon_name="eks-pod-identity-agent", addon_version="v1.3.8-eksbuild.2")

@@ -1,4 +1,4 @@
-"""What the stand-in of EKS has done, found out afterwards: the same fields that were foretold as reset."""
+"""An update by the stand-in of EKS, analysed afterwards: the fields it reset are those predicted as reset."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ BETWEEN_S, APPLIED_S = 5000, 7
 
 
 class Lived:
-    """An add-on's life, with the revisions and the updates that are left of it. Mutable."""
+    """An add-on's history, with the remaining revisions and updates. Mutable."""
 
     def __init__(self, version: str = VERSIONS[0], values: str = "") -> None:
         self.service = installed(version, values)
@@ -89,7 +89,7 @@ class Lived:
 
 
 def without_uid(doc: Doc) -> Doc:
-    """The stand-in's objects have none."""
+    """The object without a UID, which the stand-in's objects do not have."""
     owners = [
         {key: value for key, value in each.items() if key != "uid"} for each in doc["metadata"]["ownerReferences"]
     ]
@@ -103,7 +103,7 @@ def daemon_set(service: AddonService) -> Doc:
 
 
 def reset(plan: AddonPlan) -> set[str]:
-    """What was foretold to be lost of the pod template."""
+    """Fields of the pod template that were predicted to be lost."""
     gone = (change for change in plan.changes if change.fate(Mode.OVERWRITE) in (Fate.RESET, Fate.REMOVED))
     return {str(each.field) for each in gone if each.field.path[:2] == ("f:spec", "f:template")}
 
@@ -147,7 +147,7 @@ def test_values_that_the_update_dropped_are_lost_with_it() -> None:
 
 
 def test_what_came_with_other_images_was_of_eks() -> None:
-    """By an update that EKS tells no more of, where no chart is known."""
+    """The images came by an update that EKS no longer lists, and no chart is known."""
     lived = Lived("v1.14.0-eksbuild.1")
     lived.step(Updates("v1.15.1-eksbuild.1", "OVERWRITE"))
     lived.updates.clear()
@@ -167,7 +167,7 @@ def test_what_the_values_of_the_update_set_is_not_lost() -> None:
 
 
 def test_what_old_values_put_back_was_somebodys() -> None:
-    """The values are no wish of this update, which was given none."""
+    """This update had no configuration values, so it did not request the old ones."""
     lived = Lived("v1.15.1-eksbuild.1")
     lived.step(Updates("", "NONE", '{"env":{"WARM_ENI_TARGET":"3"}}'))
     lived.step(SetsEnv("WARM_ENI_TARGET", "5", MAIN))
@@ -212,7 +212,7 @@ def test_an_image_of_a_registry_of_ones_own_is_not_passed() -> None:
 
 @pytest.mark.parametrize(("mode", "known"), [("NONE", True), ("OVERWRITE", False)])
 def test_after_none_nothing_of_another_owner_was_taken(mode: str, known: bool) -> None:
-    """Whoever brought the images, of which nothing says that they are EKS's, may have set the arguments too; EKS would
+    """Nothing says that the images are EKS's, so the client that set them may have set the arguments too; EKS would
     have been refused."""
     lived = Lived("v1.16.0-eksbuild.1")
     lived.step(Updates("v1.19.5-eksbuild.1", mode))
@@ -245,7 +245,7 @@ def test_a_list_that_is_one_value_keeps_what_the_version_changed_of_it() -> None
 
 
 def check(history: list[Hand], update: Updates) -> None:
-    """What was foretold as reset was lost, or it is not known; what is said to be lost was foretold."""
+    """Each field predicted as reset was lost, or that is unknown; each field reported as lost was predicted."""
     lived = Lived()
     for hand in history:
         lived.step(hand)
@@ -260,8 +260,8 @@ def check(history: list[Hand], update: Updates) -> None:
     by_field = {str(change.field): change for change in templated.changes}
     for field in foreseen:
         because = by_field[field].because
-        # Who installed the same chart by Helm had its defaults, which nobody misses. Every version has another tag, and
-        # whose the tag before was is not recorded.
+        # An installation of the same chart by Helm had its defaults, so no user misses them. Every version has another
+        # tag, and the owner of the previous tag is not recorded.
         told_why = ("as the chart", "another tag of the same image", "it was so from the beginning", "as the manifest")
         assert because.cause is not ChangeCause.VERSION or any(each in because.why for each in told_why), by_field[
             field
@@ -276,7 +276,7 @@ def check(history: list[Hand], update: Updates) -> None:
 
 
 def test_what_was_so_from_the_beginning_with_an_image_of_ones_own_is_not_passed() -> None:
-    """Who brought the image may have brought the rest, as by Helm."""
+    """The client that set the image may have set the rest, as Helm does."""
     image = json.dumps({"containers": [{"name": MAIN, "image": "registry.example/amazon-k8s-cni:mine"}]})
     patch = Patches(f'{{"spec": {{"template": {{"spec": {image}}}}}}}', "kubectl-patch")
     check([HelmInstalls("{}"), patch], Updates("v1.12.0-eksbuild.1", "NONE"))
@@ -285,7 +285,7 @@ def test_what_was_so_from_the_beginning_with_an_image_of_ones_own_is_not_passed(
 
 
 def test_defaults_of_a_container_that_goes_with_the_version_are_nobodys_loss() -> None:
-    """They were foretold as removed in every mode."""
+    """They were predicted as removed in every mode."""
     newer, older = Updates("v1.14.0-eksbuild.1", "NONE"), Updates("v1.12.0-eksbuild.1", "NONE")
     check([newer], older)
     lived = Lived()

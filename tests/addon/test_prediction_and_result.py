@@ -1,4 +1,4 @@
-"""What is foretold, and what the stand-in of EKS then does: on random histories of who wrote what, in every mode."""
+"""Predictions match what the stand-in of EKS then does: on random histories of writes, in every mode."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def live_of(service: AddonService) -> tuple[Doc, ...]:
 
 
 def foretold(service: AddonService, update: Updates, charts: bool = True) -> AddonPlan:
-    """With chart, values and live objects known, and no schema: of most versions none is published."""
+    """The prediction with chart, values and live objects known, and without a schema: for most versions none is
+    published."""
     unknown = Unknown("not published")
     chart: Any = chart_defaults if charts else lambda name, version: unknown
     facts = AddonFacts(
@@ -102,7 +103,7 @@ def check_no_loss_passes(plan: AddonPlan, before: tuple[Doc, ...], after: tuple[
 
 
 def lost(old: Doc, new: Doc) -> list[Any]:
-    """Leaves that are other than they were, and that somebody else than EKS had."""
+    """Changed leaves that another client than EKS owned."""
     schema = schema_of(old["apiVersion"], old["kind"])
     seen = compare(without_entries(old), without_entries(new), schema.root)
     changed = set(seen.changed | seen.removed)
@@ -121,7 +122,7 @@ def test_foretold_and_done_agree(history: list[Step], update: Updates) -> None:
 @settings(max_examples=20)
 @given(history=HISTORIES, update=UPDATES)
 def test_without_a_chart_no_loss_passes(history: list[Step], update: Updates) -> None:
-    """As of a version that is newer than what is known here."""
+    """The chart is missing, as for a version newer than those of the package."""
     service = installed(VERSIONS[0])
     played(service, history)
     before, plan = live_of(service), foretold(service, update, charts=False)
@@ -142,7 +143,7 @@ def test_without_a_chart_no_loss_passes(history: list[Step], update: Updates) ->
 )
 @pytest.mark.long
 def test_the_values_that_are_proposed_change_nothing_at_risk(history: list[Step], update: Updates) -> None:
-    """Given in the call that updates, with OVERWRITE; fields to which no value leads are named."""
+    """The values are passed in the call that updates, with OVERWRITE; fields that no value can set are named."""
     service = installed(VERSIONS[0])
     played(service, history)
     before = live_of(service)

@@ -1,4 +1,4 @@
-"""Updates that are carried out: what is sent, how they are followed, and prediction against reality."""
+"""Updates are carried out: the request that is sent, how they are followed, and prediction against the result."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def env(case: Case) -> tuple[Any, Any]:
     ("mode", "as_asked"), [("NONE", False), ("OVERWRITE", False), ("PRESERVE", False), ("OVERWRITE", True)]
 )
 def test_by_default_the_values_that_keep_everything_are_sent(mode: str, as_asked: bool) -> None:
-    """As it was asked for, OVERWRITE resets what was predicted; what is kept is read again as well."""
+    """As requested, OVERWRITE resets the predicted fields; the fields that are kept are read again, too."""
     case = incident(mode, as_asked=as_asked)
     ended = case.done()
     after = "false" if as_asked else "true"
@@ -77,7 +77,7 @@ def test_a_conflict_that_nobody_foresaw_changes_nothing() -> None:
     case = incident()
 
     def meanwhile() -> None:
-        """The second as the update would have left it."""
+        """The second variable has the value that the update would have set."""
         hands.sets_env(case.service.objects, "WARM_ENI_TARGET", "9")
         hands.removes_env(case.service.objects, "AWS_VPC_K8S_CNI_CONFIGURE_RPFILTER")
 
@@ -147,7 +147,7 @@ def test_the_journal_tells_what_was_sent_and_what_was_foretold() -> None:
 
 
 def test_no_secret_of_an_object_is_kept() -> None:
-    """What changes in it is found all the same."""
+    """A change in a secret is detected all the same."""
     case = overwritten()
     secrets = {"DB_PASSWORD": "mellon-1", "PLAIN": "mellon-2"}
     for name, value in secrets.items():
@@ -341,7 +341,7 @@ def test_what_cannot_be_read_in_the_end_is_not_known_and_what_is_gone_is_other()
 
 @pytest.mark.parametrize("mode", ["NONE", "OVERWRITE"])
 def test_a_variable_that_is_empty_is_as_it_was_where_the_update_fails(mode: str) -> None:
-    """A server leaves out the value of its entry."""
+    """The server leaves out the value of its entry."""
     case = incident(mode, as_asked=True)
     hands.sets_env(case.service.objects, "ENABLE_POD_ENI", "")
     ended = case.done()
@@ -350,7 +350,7 @@ def test_a_variable_that_is_empty_is_as_it_was_where_the_update_fails(mode: str)
 
 
 def check(history: list[Step], update: Updates, as_asked: bool) -> None:
-    """Whoever wrote what before: what is sent is carried out, and then every field is held against the forecast."""
+    """On any history of writes: the request is carried out, and then every field is compared with the prediction."""
     service = installed(VERSIONS[0])
     played(service, history)
     values = None if update.values is None else json.loads(update.values)

@@ -1,4 +1,4 @@
-"""An update that is carried out on documents in memory: by the stand-in of EKS, in virtual time."""
+"""Carry out an add-on update on documents in memory: by the stand-in of EKS, in virtual time."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ID = "8d1a-update"
 
 @dataclass
 class Time:
-    """Virtual. `then`: what happens at which second. Mutable."""
+    """A virtual clock. `then`: actions by the second at which they happen. Mutable."""
 
     s: float = 0.0
     then: list[tuple[float, Callable[[], object]]] = field(default_factory=list)
@@ -62,7 +62,7 @@ class Time:
 
 @dataclass
 class FakeEks:
-    """An `AddonUpdateApi` whose updates the stand-in carries out, `takes_s` after they were asked for. Mutable."""
+    """An `AddonUpdateApi` whose updates the stand-in carries out `takes_s` after the request. Mutable."""
 
     service: AddonService
     time: Time
@@ -117,8 +117,8 @@ class FakeEks:
 
 @dataclass
 class FakeObjects(AppliesNothing):
-    """An `Objects` of the stand-in's documents, with a controller that makes all pods new at once, unless `stands`
-    says how many are. Mutable."""
+    """An `Objects` of the stand-in's documents, with a controller that replaces all pods at once, unless `stands` says
+    how many are. Mutable."""
 
     service: AddonService
     stands: int | None = None
@@ -160,7 +160,7 @@ class Kept:
 
 @dataclass
 class Case:
-    """vpc-cni as `service` has it, and the world in which it is updated. Mutable."""
+    """vpc-cni as `service` has it, and the cluster in which it is updated. Mutable."""
 
     service: AddonService
     to: str
@@ -181,7 +181,7 @@ class Case:
         self.lines: list[str] = []
 
     def at(self, second: float, **objects: object) -> None:
-        """What is set of the cluster's objects then."""
+        """An action on the cluster's objects at that second."""
         self.time.then.append((second, lambda: vars(self.objects).update(objects)))
 
     def ready(self) -> PreparedAddonUpdate:
@@ -226,6 +226,6 @@ class Case:
     def again(
         self, ident: str, following: FollowedUpdate, health: Mapping[str, ServiceHealth] = {}
     ) -> AddonUpdateResult:
-        """Another process follows it."""
+        """Another process follows the update."""
         world = self.world()
         return execute_change(AddonUpdate(ident, following, self.ports(), world, health), world)

@@ -1,4 +1,4 @@
-"""The first incident: vpc-cni, whose DaemonSet people had changed by hand, is updated."""
+"""The first incident: an update of vpc-cni, whose DaemonSet users had changed by hand."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def chart(version: str) -> Doc:
 
 @cache
 def schema(version: str) -> SchemaPaths | Unknown:
-    """As far as EKS's are published: of v1.11.0 there is none, of v1.12.6 only a part was ever quoted."""
+    """The schema, as far as EKS's are published: none for v1.11.0, and only a quoted part for v1.12.6."""
     path = DATA / "aws" / "eks" / "schemas" / f"vpc-cni_{version}-eksbuild.1.json"
     return read_schema(json.loads(path.read_text())) if path.exists() else Unknown(f"no schema of {version}")
 
@@ -48,8 +48,8 @@ CHART = chart("v1.12.0")
 
 @cache
 def rich() -> Doc:
-    """aws-node of the cluster `rich`, with a volume and a variable that v1.12.0's manifest has besides: EKS keeps the
-    names of the two entries, people have their values."""
+    """aws-node of the cluster `rich`, with a volume and a variable that v1.12.0's manifest adds: EKS owns the names of
+    the two entries, users own their values."""
     live = next(item for item in recorded("rich", "daemonsets") if item["metadata"]["name"] == "aws-node")
     lock = {"name": "xtables-lock", "mountPath": "/run/xtables.lock"}
     filter = {"name": "AWS_VPC_K8S_CNI_CONFIGURE_RPFILTER", "value": "false"}
@@ -65,7 +65,7 @@ def rich() -> Doc:
 
 
 def _lacking(live: Doc) -> Doc:
-    """What v1.12.0's manifest has besides; EKS's schema of that version has no ``init``."""
+    """Additional content of v1.12.0's manifest; EKS's schema of that version has no ``init``."""
     known = addon_manifests("vpc-cni", "v1.12.0", "v1.12.0", True)
     assert known is not None
     values = known.current.fields_of(object_name(live))
@@ -76,7 +76,7 @@ def _lacking(live: Doc) -> Doc:
 
 @cache
 def a_persons() -> Doc:
-    """EKS applied the chart without ``init``, as it did up to v1.12.0; a person added the entry and has all of it."""
+    """EKS applied the chart without ``init``, as it did up to v1.12.0; a user added the entry and owns all of it."""
     pod = json.loads(json.dumps(rich()["spec"]["template"]["spec"]))
     of_pod = [entry for entry in pod["containers"][0]["env"] if "valueFrom" in entry]
     set_by_chart = [{"name": name, "value": value} for name, value in CHART["env"].items()]
@@ -99,7 +99,7 @@ def _daemon_set(pod: Doc) -> Doc:
 
 
 def by_hand(live: Doc, listed: str, at: int, name: str, value: str) -> Doc:
-    """A person sets a variable, by ``kubectl patch``."""
+    """A user sets a variable, by ``kubectl patch``."""
     new: Doc = json.loads(json.dumps(live))
     container = new["spec"]["template"]["spec"][listed][at]
     entries = [entry for entry in container.get("env", ()) if entry["name"] != name]
@@ -111,7 +111,7 @@ RBAC = ("ClusterRole", "ClusterRoleBinding")
 
 
 def applied(addon: str, of: str, kind: str = "", name: str = "", api_version: str = "v1") -> Doc:
-    """An object, by default the workload, as EKS would make it if it applied the public manifest of that version."""
+    """An object, by default the workload, as EKS would write it if it applied the public manifest of that version."""
     known = addon_manifests(addon, of, of, True)
     assert known is not None
     name = name or ("aws-node" if addon == "vpc-cni" else addon)
@@ -127,6 +127,6 @@ def applied(addon: str, of: str, kind: str = "", name: str = "", api_version: st
 
 @cache
 def beside(of: str) -> tuple[Doc, ...]:
-    """What EKS applies of that version of vpc-cni besides the DaemonSet."""
+    """The objects that EKS applies for that version of vpc-cni besides the DaemonSet."""
     account = applied("vpc-cni", of, "ServiceAccount", "aws-node")
     return account, *(applied("vpc-cni", of, kind, "aws-node", "rbac.authorization.k8s.io/v1") for kind in RBAC)

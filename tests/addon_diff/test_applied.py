@@ -1,4 +1,5 @@
-"""Objects that EKS applies beside the known ones, what is said of those nobody could list, and of an earlier run."""
+"""Objects that EKS applies besides the known ones, the report for objects that could not be listed, and that of an
+earlier run."""
 
 from __future__ import annotations
 
@@ -183,7 +184,7 @@ def test_an_addon_that_was_not_looked_at_is_not_judged(
     ],
 )
 def test_an_update_to_another_version_is_another_question(of: FindingOutline, target: str, expected: str) -> None:
-    """Though the same was asked: EKS's default version has moved."""
+    """The request was the same, but EKS's default version has changed."""
     addons = {"vpc-cni": target, "coredns": "v1"}
     earlier = saved(of, addons=addons)
     (change,) = (

@@ -1,4 +1,5 @@
-"""An add-on that goes one minor at a time: what each step proposes holds for the next, by that one's own schema."""
+"""An add-on is updated one minor version at a time: the values proposed for each step fit the schema of the next
+step."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ def side(name: str) -> AddonVersionDetails:
 
 
 def steps(*names: str, mode: Mode = Mode.OVERWRITE, **more: Any) -> tuple[AddonPlan, ...]:
-    """From v1.11.0 on."""
+    """The update steps, from v1.11.0 on."""
     whole = planned(facts(current=version("v1.11.0"), target=version(names[-1]), **more), AddonUpdateRequest(mode))
     return plan_steps(whole, [side(name) for name in names])
 
@@ -42,7 +43,7 @@ def test_each_step_starts_where_the_one_before_it_ended() -> None:
 
 
 def test_a_schema_that_lacks_a_key_keeps_it_out_of_its_step() -> None:
-    """v1.12.0 takes no ``init``, so the first call must not give it; from where it is taken, it is given."""
+    """v1.12.0 accepts no ``init``, so the first call must not pass it; calls to versions that accept it pass it."""
     first, second = steps("v1.12.0", "v1.15.1")
     assert first.way_out is not None and first.way_out.values == {"env": {POD_ENI[1]: "true"}}
     assert any(change.field.variable == EARLY_DEMUX[2] for change in first.way_out.cannot)

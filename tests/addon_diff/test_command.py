@@ -1,4 +1,4 @@
-"""``kubectl eksdoc addon-diff`` as people call it: on the demo, on snapshots, and with what does not fit together."""
+"""``kubectl eksdoc addon-diff`` from the command line: on the demo, on snapshots, and with contradicting arguments."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_name_that_comes_close() -> None:
 
 
 def without_cni(snapshot: str, folder: Path) -> str:
-    """Nobody asked EKS about vpc-cni when it was taken."""
+    """A snapshot that was taken without requests to EKS about vpc-cni."""
 
     def edit(name: str, document: dict[str, Any]) -> None:
         if name.endswith("aws-answers"):
@@ -96,7 +96,7 @@ _MESSAGE = "Conflicts found when trying to apply. Will not continue due to resol
 
 
 def test_a_conflict_is_explained_field_by_field(tmp_path: Path) -> None:
-    """Pasted, or as aws eks describe-update prints it; the add-on is the one whose objects are named."""
+    """The message is pasted, or printed by aws eks describe-update; its objects decide which add-on it is."""
     escaped = tmp_path / "update.json"
     escaped.write_text('{"errorMessage": "' + _MESSAGE + "\\n" + _DEMUX.format(q='\\"') + '"}')
     for given in (f"{_MESSAGE}\n{_DEMUX.format(q=chr(34))}", str(escaped)):
@@ -119,7 +119,7 @@ def test_a_conflict_that_is_none_now_is_unknown() -> None:
 
 
 def test_a_conflict_over_an_object_of_another_addon_leads_to_that_addon() -> None:
-    """The command runs as it is printed, and explains it."""
+    """The printed command runs as it is, and explains the conflict."""
     text = _DEMUX.format(q=chr(34))
     found = told("addon-diff", "coredns", "--demo", "--explain-conflict", text)
     (finding,) = (each for each in found["findings"] if each["code"] == "addon-field-unknown")
@@ -192,8 +192,8 @@ metadata: {name: metrics-server, labels: {k8s-app: metrics-server}}
 
 
 def test_a_manifest_says_what_is_applied(tmp_path: Path) -> None:
-    """Of an add-on of which no manifest is known: its objects, and their fields with confidence low. A kind that is not
-    read is unknown."""
+    """An add-on without a known manifest: its objects, and their fields with confidence low. A kind that is not read is
+    unknown."""
     (tmp_path / "rendered.yaml").write_text(_RENDERED)
     ran = run_cli("addon-diff", "metrics-server", "--demo", "--manifest", str(tmp_path), "-o", "json")
     found = json.loads(ran.out)
@@ -207,7 +207,7 @@ def test_a_manifest_says_what_is_applied(tmp_path: Path) -> None:
 
 
 def test_a_part_of_an_object_is_refused(tmp_path: Path) -> None:
-    """The update was said to fail, and a field that OVERWRITE takes to be kept."""
+    """Otherwise the update would be said to fail, and a field that OVERWRITE takes would be reported as kept."""
     part = tmp_path / "part.yaml"
     pod = "spec: {template: {spec: {containers: [{name: aws-node, image: x}]}}}"
     part.write_text(
@@ -218,7 +218,7 @@ def test_a_part_of_an_object_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_manifest_of_another_add_on_is_refused(tmp_path: Path) -> None:
-    """Nothing in it is about this one: it said that nothing is lost."""
+    """It contains nothing about this add-on, and the report would say that nothing is lost."""
     (tmp_path / "rendered.yaml").write_text(_RENDERED)
     ran = run_cli("addon-diff", "vpc-cni", "--demo", "--manifest", str(tmp_path))
     assert ran.code == 2 and "holds no object of vpc-cni" in ran.err and "DaemonSet.apps aws-node" in ran.err

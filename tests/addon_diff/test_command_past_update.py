@@ -1,4 +1,4 @@
-"""``kubectl eksdoc addon-diff --after`` as people call it: on the demo, and with what does not fit together."""
+"""``kubectl eksdoc addon-diff --after`` from the command line: on the demo, and with contradicting arguments."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_an_older_update_that_failed_took_nothing() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "code"), [("metrics-server", 0), ("aws-ebs-csi-driver", 5)])
 def test_where_nothing_was_lost_it_is_clean_if_all_was_read(name: str, code: int) -> None:
-    """Of metrics-server no update is known; aws-ebs-csi-driver has more objects than are read."""
+    """metrics-server has no known update; aws-ebs-csi-driver has more objects than are read."""
     ran = run_cli("addon-diff", name, "--demo", "--after")
     assert ran.code == code and "NOW" not in ran.out and "LATER" not in ran.out
 

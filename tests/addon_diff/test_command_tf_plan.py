@@ -1,4 +1,4 @@
-"""``kubectl eksdoc addon-diff --tf-plan`` as a pipeline calls it: by its exit code, on the demo."""
+"""``kubectl eksdoc addon-diff --tf-plan`` in a pipeline: its exit codes, on the demo."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def judged(folder: Path, document: Any, *words: str) -> Ran:
 
 
 def unwrapped(ran: Ran) -> str:
-    """Where lines end depends on how long the path of the plan is."""
+    """The output without line breaks, whose places depend on the length of the plan's path."""
     return " ".join(ran.out.split())
 
 

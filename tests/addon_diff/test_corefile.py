@@ -1,4 +1,4 @@
-"""The Corefile is judged by the CoreDNS that an update brings."""
+"""The Corefile is judged by the CoreDNS version to which an update leads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Who notices that a field is lost: pods by their probes and load balancers, in the mode that enforces their groups."""
+"""Pods that are affected by a lost field: by their probes and load balancers, in the mode that enforces their security
+groups."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ def branched(name: str, *probes: Probe, **more: Any) -> Any:
 
 
 def of(users: Usage, live: Any = None, mode: Mode = Mode.OVERWRITE) -> Finding:
-    """What is found of early demux."""
+    """The finding about early demux."""
     plan = planned(facts(usage=users, objects=(live or rich(),)), AddonUpdateRequest(mode))
     return next(each for each in found(plan, "addon-field-reset") if EARLY_DEMUX[2] in each.message)
 

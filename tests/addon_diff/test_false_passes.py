@@ -1,4 +1,4 @@
-"""Updates that take something from a user, and never pass: on fields of every kind, and as a real server answered."""
+"""Updates that reset a user's field never pass: on fields of every kind, and as a real server answered."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ENI_TAGS = "ADDITIONAL_ENI_TAGS"
 
 
 def hand(live: Doc, change: Any, manager: str = "kubectl-edit") -> Doc:
-    """A person's update of a DaemonSet: `change` edits its pod template's spec."""
+    """A user's update of a DaemonSet: `change` edits its pod template's spec."""
     new: Doc = json.loads(json.dumps(live))
     change(new["spec"]["template"]["spec"])
     return with_update(live, new, manager, NOW, SCHEMA)
@@ -60,7 +60,7 @@ def emptied(pod: Doc) -> None:
 
 
 def without_key() -> Doc:
-    """ConfigMap amazon-vpc-cni, of whose keys a user has removed one."""
+    """ConfigMap amazon-vpc-cni, from which a user has removed one key."""
     data = {"enable-windows-ipam": "false", "enable-network-policy-controller": "false"}
     names = ("k8s-app", "app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/version")
     meta = {"name": "amazon-vpc-cni", "namespace": "kube-system", "labels": dict.fromkeys(names, "x")}
@@ -72,7 +72,7 @@ def lacks(what: str) -> Doc:
 
 
 def without_agent() -> Doc:
-    """Which came with v1.14.0."""
+    """The DaemonSet without the agent, which came with v1.14.0."""
     return hand(rich(), lambda pod: pod["containers"].__delitem__(slice(1, None)))
 
 
@@ -159,7 +159,7 @@ def test_of_a_variable_that_is_there_twice_the_last_counts(first: str) -> None:
 
 
 def test_what_is_there_twice_and_cannot_be_applied_is_unknown() -> None:
-    """Where EKS owns both, nobody can say which of them it applies."""
+    """EKS owns both entries, and it is not known which of them it applies."""
     live = json.loads(json.dumps(rich()))
     env_of(live["spec"]["template"]["spec"]).append({"name": "WARM_ENI_TARGET", "value": "3"})
     nothing = Unknown("no chart of it is known")
@@ -213,7 +213,7 @@ def test_every_object_of_the_add_on_and_its_labels_are_judged(
     ],
 )
 def test_a_name_below_an_entry_with_other_keys_never_passes(listed: str, item: object, name: str, mode: Mode) -> None:
-    """A volume of one's own at a mount of the add-on, a port with another name."""
+    """A user's own volume at a mount of the add-on, or a port with another name."""
 
     def rename(pod: Doc) -> None:
         container = pod["containers"][0]
@@ -235,7 +235,7 @@ _SERVERS = ("uid", "resourceVersion", "creationTimestamp", "generation")
 
 
 def plain(doc: Doc) -> Doc:
-    """Without what only the server writes."""
+    """The object without the fields that only the server writes."""
     found = without_entries(doc)
     meta = {key: value for key, value in found["metadata"].items() if key not in _SERVERS}
     notes = meta.get("annotations", {})
@@ -244,7 +244,7 @@ def plain(doc: Doc) -> Doc:
 
 
 def taken(case: Doc, mode: Mode) -> bool:
-    """The server refused the update for a conflict, or took something that a user has set, emptied or removed."""
+    """The server refused the update for a conflict, or reset a field that a user has set, emptied or removed."""
     answer = case["answers"][mode.value]
     if answer["status"] != 200:
         return bool(answer["status"] == 409)
@@ -284,7 +284,7 @@ _DNS_VERSIONS = {
 
 
 def side(addon: str, of: str) -> AddonVersionFacts:
-    """CoreDNS's manifests were recorded by the version of Kubernetes."""
+    """One side of the update; CoreDNS's manifests were recorded by the version of Kubernetes."""
     unknown = Unknown("not known")
     if addon == "vpc-cni":
         return AddonVersionFacts(f"{of}-eksbuild.1", chart(of), unknown)
@@ -292,7 +292,7 @@ def side(addon: str, of: str) -> AddonVersionFacts:
 
 
 def predicted_histories(addon: str, every: int) -> Iterator[tuple[str, Doc, AddonPlan]]:
-    """For all modes at once; the findings of each are `findings_of`'s."""
+    """The predictions for all modes at once; the findings of each mode are those of `findings_of`."""
     for name, world, case in recorded(addon, every):
         now, target = side(addon, world["from"]), side(addon, world["to"])
         known = facts(addon=Addon(addon, now.version, "ACTIVE"), current=now, target=target, objects=(case["live"],))
@@ -302,7 +302,7 @@ def predicted_histories(addon: str, every: int) -> Iterator[tuple[str, Doc, Addo
 
 
 def check_histories(every: Iterable[tuple[str, Doc, AddonPlan]]) -> None:
-    """What a real server took never passes, and nearly all that it left alone does."""
+    """A field that a real server reset never passes, and nearly all fields that it kept do."""
     wrong, quiet, passed = [], 0, 0
     for name, case, plan in every:
         for mode in (Mode.NONE, Mode.OVERWRITE):
@@ -316,7 +316,7 @@ def check_histories(every: Iterable[tuple[str, Doc, AddonPlan]]) -> None:
 
 
 def test_a_label_of_ones_own_on_the_pods_is_kept() -> None:
-    """By an update from one known manifest to another, which name other labels."""
+    """By an update between two known manifests that name other labels."""
     live = json.loads(json.dumps(rich()))
     live["spec"]["template"]["metadata"]["labels"]["team"] = "net"
     plan = planned(facts(objects=(with_update(rich(), live, "kubectl-edit", NOW, SCHEMA),)), AddonUpdateRequest())
@@ -369,7 +369,7 @@ _PAIRS = [("vpc-cni", "v1.12.6", "v1.18.6"), ("vpc-cni", "v1.21.2", "v1.22.4"), 
     ],
 )
 def test_what_a_user_removes_of_a_manifest_never_passes(addon: str, old: str, new: str, every: int) -> None:
-    """Each field of it, by itself."""
+    """Each field of the manifest is removed by itself."""
     passed, tried, now, target = [], 0, side(addon, old), side(addon, new)
     world = next(each for each in raw_facts.lines(f"recordings/ssa-oracle-{addon}.jsonl.gz") if each["from"] == old)
     for case in (each for each in world["objects"] if each["before"]):
@@ -396,7 +396,7 @@ def test_what_a_user_removes_of_a_manifest_never_passes(addon: str, old: str, ne
 
 @pytest.mark.parametrize(("mode", "name"), [(Mode.NONE, "metrics"), (Mode.NONE, "own"), (Mode.OVERWRITE, "own")])
 def test_a_port_that_is_there_twice_never_passes(mode: Mode, name: str) -> None:
-    """EKS lost the entry to whoever wrote the second; with OVERWRITE one of two that are alike is left."""
+    """EKS lost the entry to the client that wrote the second one; with OVERWRITE one of two equal entries remains."""
 
     def twice(pod: Doc) -> None:
         ports = pod["containers"][0]["ports"]

@@ -1,4 +1,4 @@
-"""How settings merge, what an update does to them, what forbids to send it, and what EKS says of a conflict."""
+"""How settings are merged, what an update does to them, what blocks the update, and EKS's conflict messages."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CLUSTER = EksCluster("shop", "arn", "1.24", "", "ACTIVE", "", "")
 def planned(
     asked: AddonUpdateRequest = AddonUpdateRequest(), status: str = "ACTIVE", to: str = "v1.15.1", **more: Any
 ) -> AddonPlan:
-    """The incident: two variables are set by a person, and pods have security groups."""
+    """The incident: a user has set two variables, and pods have security groups."""
     now, target = version("v1.12.0"), version(to)
     addon = Addon("vpc-cni", now.version, status)
     whole = facts(**{"addon": addon, "target": target, "objects": (a_persons(),), "steps": (target.version,), **more})
@@ -165,7 +165,7 @@ def test_ownership_that_expands_is_seen() -> None:
 
 
 def test_what_neither_schema_nor_ownership_says_is_unknown() -> None:
-    """To v1.12.0: its chart renders ``init``, and its schema has none."""
+    """The update to v1.12.0: its chart renders ``init``, and its schema has none."""
     change = changes(a_persons(), an_update(schema=known("v1.12.0")))[EARLY_DEMUX]
     assert {told.fate for told in change.by_mode.values()} == {Fate.UNKNOWN} and change.at_risk
 
@@ -182,7 +182,7 @@ Values = dict[str, Any]
 
 
 def value_at(values: Values, path: tuple[str, ...]) -> Any:
-    """What stands at a path, `MISSING` for nothing. Lists are not looked into."""
+    """The value at a path, `MISSING` if there is none. Lists are not searched."""
     found: Any = values
     for step in path:
         if not isinstance(found, dict) or step not in found:
@@ -239,7 +239,7 @@ def test_a_full_stop_behind_a_field_is_none_of_it(message: str) -> None:
 
 
 def test_a_manifest_is_taken_as_it_stands() -> None:
-    """A reference that is no object, an entry of keys alone, and nothing for a null; definitions are nobody's."""
+    """A reference that is no object, an entry with keys only, and nothing for a null; definitions have no owner."""
     container = {"name": "aws-node", "image": None, "ports": [{"containerPort": 1, "protocol": "TCP"}]}
     container["env"] = [{"name": "A", "valueFrom": {"fieldRef": "spec.nodeName"}}]
     docs: list[Doc] = [

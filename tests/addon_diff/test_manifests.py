@@ -1,4 +1,4 @@
-"""What the public manifests tell of an update, held against a real server; and what they cannot tell."""
+"""Predictions from the public manifests, compared with a real server; and the facts that manifests cannot tell."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from tests.addon_diff.test_plan import facts, planned
 
 
 def bare_facts(addon: str, now: str, target: str, live: Doc) -> AddonFacts:
-    """With neither charts nor schemas."""
+    """Facts without charts and without schemas."""
     sides = (AddonVersionFacts(each, Unknown("x"), Unknown("x")) for each in (now, target))
     return facts(
         addon=Addon(addon, now, "ACTIVE"), objects=(live,), **dict(zip(("current", "target"), sides, strict=True))
@@ -55,7 +55,7 @@ def of_cni(live: Doc) -> AddonFacts:
 
 
 def test_what_another_client_owns_as_empty_is_kept_by_preserve_and_reset_by_overwrite() -> None:
-    """As a real server answers (``kubectl apply --server-side --force-conflicts`` with an empty list)."""
+    """A real server answers so (``kubectl apply --server-side --force-conflicts`` with an empty list)."""
     api, kind, name = "rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "system:coredns"
     live = applied("coredns", "v1.11.4-eksbuild.33", kind, name, api)
     identity = {key: live[key] for key in ("apiVersion", "kind")} | {"metadata": {"name": name}}
@@ -70,7 +70,7 @@ def test_what_another_client_owns_as_empty_is_kept_by_preserve_and_reset_by_over
 
 
 def _lacks_probe(live: Doc, more: str = "") -> dict[str, Status]:
-    """A user removes it; with `more`, EKS's own build has a variable of that name besides."""
+    """A user removes the probe; with `more`, EKS's own build has a variable of that name as well."""
     if more:
         live = json.loads(json.dumps(live))
         env_of(live["spec"]["template"]["spec"]).append({"name": more, "value": "x"})
@@ -84,8 +84,8 @@ def _lacks_probe(live: Doc, more: str = "") -> dict[str, Status]:
 
 
 def test_what_the_public_manifest_has_and_the_cluster_has_not_is_unknown() -> None:
-    """A user removed it, or EKS's own build has never had it; what is gone is in nobody's managedFields. Where EKS owns
-    all else as the manifest says, a user did."""
+    """A user removed it, or EKS's own build has never had it; a removed field is in no managedFields entry. If EKS owns
+    all else as the manifest says, a user removed it."""
     live = applied("vpc-cni", "v1.18.6-eksbuild.1")
     assert _lacks_probe(live) == {"addon-field-changed-in-every-mode": Status.FAIL}
     assert _lacks_probe(live, "CLUSTER_NAME") == {"addon-field-unknown": Status.UNKNOWN}
@@ -99,7 +99,7 @@ def test_what_the_public_manifest_has_and_the_cluster_has_not_is_unknown() -> No
     ],
 )
 def test_a_label_that_eks_may_not_set_is_unknown(more: dict[str, str], code: str, status: Status) -> None:
-    """Where EKS has labels of its own; else, where all others are the manifest's, a user has removed it."""
+    """EKS may have its own labels there; if all others are the manifest's, a user has removed it."""
     live = applied("vpc-cni", "v1.18.6-eksbuild.1")
     bare = plain(live)
     bare["metadata"]["labels"] |= more
@@ -122,7 +122,7 @@ _AGENT = "602401143452.dkr.ecr.us-west-2.amazonaws.com/amazon/aws-network-policy
     [(f"{_AGENT}:v1.2.1-eksbuild.3", Status.UNKNOWN), (f"{_AGENT}:v1.1.0-eksbuild.1", Status.FAIL)],
 )
 def test_the_build_of_another_programs_image_is_not_known(image: str, said: Status) -> None:
-    """Where a user has set the very image that EKS may apply, nobody can say whether it is in conflict."""
+    """If a user has set the same image that EKS may apply, it is not known whether it is in conflict."""
 
     def pin(pod: Doc) -> None:
         pod["containers"][1]["image"] = image
@@ -152,7 +152,7 @@ def test_a_version_between_two_is_named_by_its_own() -> None:
 
 @pytest.mark.parametrize("mode", Mode)
 def test_an_update_that_makes_no_valid_object_fails_in_every_mode(mode: Mode) -> None:
-    """The metrics port, renumbered by a user: EKS brings its own again, by the same name."""
+    """A user renumbered the metrics port: EKS adds its own port again, with the same name."""
 
     def renumber(pod: Doc) -> None:
         for port in pod["containers"][0]["ports"]:
@@ -165,12 +165,12 @@ def test_an_update_that_makes_no_valid_object_fails_in_every_mode(mode: Mode) ->
 
 
 def _unnumbered(message: str | None) -> str:
-    """The order of a merged list is not foretold."""
+    """The object without the order of merged lists, which is not predicted."""
     return re.sub(r"\[\d+\]", "[]", message or "")
 
 
 class Agreeing:
-    """How many statuses are foretold as the server answered, and of how many; no field in conflict is unknown."""
+    """The number of statuses predicted as the server answered, and the total; no field in conflict is unknown."""
 
     def __init__(self) -> None:
         self.right, self.of = 0, 0
@@ -231,7 +231,7 @@ def test_annotations_for_prometheus_are_of_eks_where_its_manifest_has_them(kind:
 
 
 def test_an_object_of_which_eks_owns_nothing_any_more_does_not_pass() -> None:
-    """All labels of the service account, removed by a user: nobody has them, and the manifest does."""
+    """A user removed all labels of the service account: no manager owns them, and the manifest has them."""
     now, target = ("v1.12.1-eksbuild.2", "v1.12.4-eksbuild.1")
     live = applied("coredns", now, "ServiceAccount", "coredns")
     schema = schema_of("v1", "ServiceAccount")
@@ -244,7 +244,8 @@ def test_an_object_of_which_eks_owns_nothing_any_more_does_not_pass() -> None:
 
 
 def test_of_kube_proxy_a_far_version_is_predicted_and_does_not_pass() -> None:
-    """The nearest public manifest is two minors away: what it says of a user's field is shown, and unknown (exit 5)."""
+    """The nearest public manifest is two minors away: its prediction for a user's field is shown, and unknown (exit
+    5)."""
 
     def other(pod: Doc) -> None:
         pod["containers"][0]["command"] = ["kube-proxy", "--v=9"]
@@ -267,7 +268,7 @@ def test_of_kube_proxy_a_far_version_is_predicted_and_does_not_pass() -> None:
 
 
 def test_an_image_that_no_manifest_has_is_not_taken_to_be_kept() -> None:
-    """Of kube-proxy the version does not tell the variant of the image: EKS applies one all the same."""
+    """The version of kube-proxy does not tell the variant of the image: EKS applies one all the same."""
     now, target = ("v1.25.6-eksbuild.1", "v1.25.6-eksbuild.1")
 
     def pin(pod: Doc) -> None:
@@ -294,7 +295,8 @@ def test_where_eks_alone_owns_the_fields_that_is_said(manager: str, alone: bool)
 
 
 def test_an_object_without_managed_fields_is_owned_before_the_first_apply() -> None:
-    """Stripped by ``kubectl patch``: what is not as EKS applies it is in conflict, and reset with OVERWRITE."""
+    """``kubectl patch`` has removed them: a field that differs from what EKS applies is in conflict, and OVERWRITE
+    resets it."""
 
     def quieter(pod: Doc) -> None:
         pod["containers"][0]["image"] = "example.com/cni:1"
@@ -323,7 +325,7 @@ _NEWEST = [
 def test_the_newest_updates_are_foretold_field_by_field(
     addon: str, now: str, target: str, fields: int, every: int
 ) -> None:
-    """What the version changes; and of each field that a user sets to a value of their own what becomes of it."""
+    """The fields that the version changes, and the result for each field that a user sets to another value."""
     before = applied(addon, now)
     unknown = Unknown("not known")
     sides = [AddonVersionFacts(each, chart_defaults(addon, each), unknown) for each in (now, target)]
@@ -380,7 +382,7 @@ _ALWAYS = frozenset(("annotations", "serviceAccount"))
 
 
 def alike(told: object, ours: object) -> bool:
-    """Defaults aside."""
+    """Whether two objects are equal apart from defaults."""
     if isinstance(told, dict) and isinstance(ours, dict):
         lacks = {key: value for key, value in told.items() if key not in ours and key not in _ALWAYS}
         both = told.keys() & ours.keys() - {"serviceAccount"}

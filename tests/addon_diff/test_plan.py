@@ -1,4 +1,4 @@
-"""The update as a whole: findings in the mode that was asked for; since which version a schema has a path."""
+"""The update as a whole: findings in the requested mode, and the first version whose schema has a path."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def facts(**more: Any) -> AddonFacts:
 
 
 def planned(known: AddonFacts, asked: AddonUpdateRequest) -> AddonPlan:
-    """Whatever the values are, the schema allows them."""
+    """A plan; the schema allows any values."""
     return plan_update(known, asked, lambda values: ())
 
 
@@ -118,7 +118,7 @@ def test_what_is_not_known_is_never_pass() -> None:
 
 @pytest.mark.parametrize("live", [rich, a_persons])
 def test_the_way_out_changes_nothing_at_risk(live: Any) -> None:
-    """Whatever stood in the values before stays in them."""
+    """Values that were set before stay set."""
     today = {"env": {"WARM_ENI_TARGET": "3"}, "resources": {"requests": {"cpu": "50m"}}}
     known = facts(objects=(live(),), values=today)
     way = planned(known, AddonUpdateRequest(Mode.OVERWRITE)).way_out
@@ -137,7 +137,7 @@ def test_what_no_value_leads_to_is_named() -> None:
 
 
 def test_a_request_that_somebody_raised_is_set_where_it_stands() -> None:
-    """The chart's value is a map, and one leaf of it is a person's."""
+    """The chart's value is a map, and a user has set one leaf of it."""
     raised = json.loads(json.dumps(rich()))
     for container in raised["spec"]["template"]["spec"]["containers"]:
         container["resources"]["requests"]["cpu"] = "100m"
@@ -190,7 +190,7 @@ COREFILE: Doc = {
 
 
 def edited(doc: Doc, path: tuple[str, ...], value: Any, manager: str = "kubectl-edit", subresource: str = "") -> Doc:
-    """Installed by EKS, and then somebody wrote there."""
+    """An object that EKS installed, and to which another client wrote."""
     schema = schema_of(doc["apiVersion"], doc["kind"])
     made = apply(None, doc, "eks", True, NOW, schema)
     assert isinstance(made, AppliedDocument)
@@ -208,8 +208,8 @@ def overwriting(live: Doc) -> AddonPlan:
 
 
 def test_what_somebody_wrote_never_passes_without_a_chart() -> None:
-    """A Corefile: after it nothing of ``data`` is EKS's any more; the replicas of an autoscaler; a role; a restart is
-    nobody's business."""
+    """A Corefile: EKS then owns nothing of ``data``; the replicas of an autoscaler; a role. A restart changes no user's
+    setting."""
     plan = overwriting(edited(COREFILE, ("data", "Corefile"), ".:53 { ready }"))
     unknown, labels = found(plan, "addon-field-unknown")
     assert (unknown.severity, unknown.status) == (Severity.CRITICAL, Status.UNKNOWN)
@@ -257,7 +257,7 @@ def test_a_role_that_somebody_annotated_gives_way_to_the_addons(values: Any) -> 
 
 
 def test_the_incident_does_not_pass_where_the_chart_is_not_known() -> None:
-    """Of a version that is newer than the table, with a schema that has the field."""
+    """The version is newer than the table, and its schema has the field."""
     newer = AddonVersionFacts("v1.99.0-eksbuild.1", Unknown("newer than known"), version("v1.15.1").schema)
     plan = planned(facts(objects=(a_persons(),), target=newer), AddonUpdateRequest(Mode.OVERWRITE))
     unknown = [change for change in plan.changes if change.config in (EARLY_DEMUX, POD_ENI)]
@@ -314,7 +314,7 @@ def test_a_target_that_is_older_and_an_addon_that_is_not_in_order() -> None:
     ("live", "worst"), [("True", "critical"), ("1", "critical"), ("t", "critical"), ("perhaps", "low")]
 )
 def test_a_variable_is_on_as_vpc_cni_reads_it(live: str, worst: str) -> None:
-    """Only the value that matters is bad to lose."""
+    """A loss is bad only for the value that matters."""
     doc = by_hand(rich(), "initContainers", 0, EARLY_DEMUX[2], live)
     resets = found(planned(facts(objects=(doc,)), AddonUpdateRequest(Mode.OVERWRITE)), "addon-field-reset")
     assert {each.severity.value for each in resets if EARLY_DEMUX[2] in each.message} == {worst}

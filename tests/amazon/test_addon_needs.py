@@ -1,4 +1,4 @@
-"""Software and its add-ons: how it is recognised, what it needs, where each stands in an upgrade."""
+"""Software and its add-ons: how the tool recognises it, its requirements, and its place in an upgrade."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_versions_that_fit_both_sides_of_a_step() -> None:
         (KEDA, v("2.16.0"), "1.31", "1.32", UpdatePosition.NO_PROMISE, None),
         (KEDA, UNKNOWN, "1.31", "1.32", UpdatePosition.NO_PROMISE, None),
         (Software("new", ARGO_CD.source), v("1.0"), "1.31", "1.32", UpdatePosition.UNKNOWN, None),
-        (FLUENT_BIT, UNKNOWN, "1.33", "1.34", UpdatePosition.NO_ORDER, None),  # what 1.24 needed
+        (FLUENT_BIT, UNKNOWN, "1.33", "1.34", UpdatePosition.NO_ORDER, None),  # needed by 1.24
     ],
 )
 def test_where_each_stands(
@@ -194,7 +194,8 @@ def test_a_step_that_no_version_spans_says_so() -> None:
 
 
 def test_an_update_past_the_end_of_its_own_api_goes_by_the_version_before() -> None:
-    """Karpenter 1.1 and newer do not serve v1beta1: from 0.37 to 1.6 at once no NodePool is found any more."""
+    """Karpenter 1.1 and newer do not serve v1beta1: after an update from 0.37 to 1.6 in one step, no NodePool is found
+    any more."""
     found = update_order(KARPENTER, v("0.37.0"), v("1.33"), v("1.34"))
     move = "; before 1.1, which does not serve karpenter.sh/v1beta1, move its objects to karpenter.sh/v1"
     assert found.to_version == v("1.6") and found.reason.endswith(move)

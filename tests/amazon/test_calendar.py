@@ -1,4 +1,5 @@
-"""The support calendar: the table is its source, EKS' own answer wins, and each day is on the right side of an end."""
+"""The support calendar: the table is its source, EKS' own answer overrides it, and each day is on the correct side of
+an end date."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ def at(year: int, month: int, day: int, hour: int = 0) -> datetime:
 
 
 def _day(text: str | None) -> date | None:
-    """The last day of a month of which no day is known."""
+    """The last day of the month, if only the month is known."""
     if text is None or len(text) == 10:
         return None if text is None else date.fromisoformat(text)
     assert text == "2021-05"

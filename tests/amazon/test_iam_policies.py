@@ -1,4 +1,4 @@
-"""What policy documents say: known cases, and that nothing but what is understood is ever an answer."""
+"""How policy documents are evaluated: known cases, and a policy that is not understood never gives an answer."""
 
 from __future__ import annotations
 

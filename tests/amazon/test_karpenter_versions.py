@@ -1,4 +1,4 @@
-"""What counts by version, and which rules of EventBridge are for a kind of event."""
+"""Facts about Karpenter by version, and the EventBridge rules for each kind of event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Nodes and their metadata service: AMIs, cgroups, runtimes, skew, options of instances, and release notes."""
+"""Nodes and their metadata service: AMIs, cgroups, container runtimes, version skew, instance options, release
+notes."""
 
 from __future__ import annotations
 

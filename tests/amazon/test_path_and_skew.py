@@ -1,4 +1,5 @@
-"""The way of the control plane, the week in which it can be taken back, and how far behind nodes may stay."""
+"""The upgrade path of the control plane, the week in which an upgrade can be rolled back, and the version skew of
+nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Removed APIs: every row of the source at every boundary, what to write instead, what convert leaves to people."""
+"""Removed APIs: every row of the source at each version boundary, the replacement, and the fields that convert leaves
+to users."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ def _release(text: str | None) -> Version | None:
 
 
 def _origin(each: dict[str, Any]) -> str:
-    """Two sources are named at more length here."""
+    """Two sources have a longer name here."""
     longer = {
         "kubernetes.io deprecation guide; EKS BPG / UG 1.22": "kubernetes.io deprecation guide; EKS user guide, 1.22",
         "kubernetes.io / EKS UG kubeconfig": "EKS user guide, kubeconfig and 1.24",

@@ -1,4 +1,5 @@
-"""Sockets of runtimes behind hostPaths: named, below a folder, by a link; what dds reports is among them."""
+"""Runtime sockets that a hostPath reaches: by name, below a folder, by a link; those that dds reports are among
+them."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ def test_folders_above_reach_them_all(path: str) -> None:
 
 @pytest.mark.parametrize("path", ["/var", "/var/runner", "/run/secrets", "/run/containerd-old"])
 def test_other_folders_reach_none(path: str) -> None:
-    """/var does not: /var/run is a link in it, which leads outside of what is mounted."""
+    """/var reaches none: /var/run is a link in it, which leads outside of the mounted folder."""
     assert sockets(path) == ()
 
 

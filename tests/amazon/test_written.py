@@ -1,4 +1,5 @@
-"""Whose objects are listed, in which version one was written, and requests for versions that go."""
+"""The clients whose objects are listed, the API version in which an object was written, and requests to removed API
+versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An AWS of the tests' own: it answers by a script, and keeps what it was asked."""
+"""A scripted AWS for tests: it gives prepared answers, and records the requests."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ RECORDED = RecordingInfo(
 
 
 class Scripted:
-    """An `asking.AwsClient`. Mutable: `asked` is what was asked. An answer that is an error is raised."""
+    """An `asking.AwsClient`. Mutable: `asked` holds the requests. An answer that is an error is raised."""
 
     def __init__(self, answers: Mapping[str, Any]) -> None:
-        """By ``eks:DescribeCluster``; a callable is given the parameters."""
+        """Answers by operation, such as ``eks:DescribeCluster``; a callable is called with the parameters."""
         self.answers = dict(answers)
         self.asked: list[tuple[str, Json]] = []
 
@@ -65,11 +65,11 @@ def a_cluster(**more: Any) -> Json:
 
 
 def seen(name: str = "demo-shop") -> VerifiedCluster:
-    """A cluster that was believed, of an AWS that answers nothing more."""
+    """A verified cluster of an AWS that answers no further requests."""
     aws = Scripted({"eks:DescribeCluster": a_cluster(name=name)})
     return VerifiedCluster(aws, describe_cluster(aws, name), CallerIdentity(ACCOUNT, "arn:ann"), "by its endpoint")
 
 
 def sees(aws: Any, name: str = "demo-shop") -> VerifiedCluster:
-    """The same, answered by that one: what is said of add-ons is looked at, and not whether it may be believed."""
+    """The same, with answers of that client: for tests of add-on facts, not of the verification."""
     return replace(seen(name), aws=aws)

@@ -1,4 +1,4 @@
-"""Documents near a schema: mostly what it asks for, with something wrong here and there."""
+"""Documents near a schema: mostly valid, with an occasional fault."""
 
 from __future__ import annotations
 

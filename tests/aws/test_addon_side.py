@@ -1,5 +1,5 @@
-"""AWS's side of one add-on's update, to come or past: what is asked for it, how often, and what each refusal leaves
-unknown."""
+"""The AWS side of a future or past update of one add-on: the requests, how often each is sent, and what each refusal
+leaves unknown."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def update(asked: dict[str, Any]) -> Any:
 
 
 def aws(**more: Any) -> Scripted:
-    """The newest first, as EKS lists them so far."""
+    """Updates, the newest first, as EKS has listed them so far."""
     said = {"eks:DescribeAddon": ADDON, "eks:ListUpdates": {"updateIds": [f"u{day}" for day in range(8, 0, -1)]}}
     return Scripted({**said, "eks:DescribeUpdate": update, "eks:DescribeAddonConfiguration": {}, **more})
 

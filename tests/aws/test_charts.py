@@ -1,4 +1,5 @@
-"""Chart defaults: the table of the package says what was read, and nothing is made up between and beyond."""
+"""Chart defaults: the table of the package reports what was read, and invents nothing for versions between or
+beyond."""
 
 from __future__ import annotations
 

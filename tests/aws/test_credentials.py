@@ -1,4 +1,4 @@
-"""Whose credentials are used: profiles, roles that are assumed, devices, and none at all."""
+"""The credentials that the tool uses: profiles, assumed roles, MFA devices, and no credentials at all."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_profile_that_does_not_exist(prod: World, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_files_that_the_plugin_of_the_context_reads_are_read(prod: World, tmp_path: Path) -> None:
-    """And the token of a session, which goes with its keys."""
+    """The session token as well, which belongs to its keys."""
     (tmp_path / "config").write_text("[profile ops]\nregion = us-east-1\n")
     keys = prod.environ(OTHER)
     lines = f"aws_access_key_id = {keys['AWS_ACCESS_KEY_ID']}\naws_secret_access_key = x\n"
@@ -40,7 +40,7 @@ def test_the_files_that_the_plugin_of_the_context_reads_are_read(prod: World, tm
 
 
 def a_profile_with_a_device(world: World, folder: Path) -> AwsAccess:
-    """Its role is assumed by whoever can say what the device shows."""
+    """A profile whose role needs the code of an MFA device."""
     keys = world.environ(OTHER)
     (folder / "config").write_text(
         f"[profile ops]\nrole_arn = {ROLE.format(ACCOUNT)}\nmfa_serial = arn:aws:iam::{OTHER}:mfa/ann\n"
@@ -73,7 +73,7 @@ def test_who_has_a_device_is_asked_for_its_code_or_told_that_nobody_can_be(
 def test_a_role_that_awscli_has_assumed_is_not_assumed_again(
     prod: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the key that both make of the same profile: the digest of what is asked of STS."""
+    """awscli and the tool compute the same cache key for a profile: the digest of the parameters for STS."""
     whose = a_profile_with_a_device(prod, tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     cache = tmp_path / ".aws" / "cli" / "cache"

@@ -1,4 +1,4 @@
-"""What EC2 and EKS say of instances and what they are launched from becomes facts; a refusal leaves the rest."""
+"""Answers of EC2 and EKS about instances and launch templates become facts; a refusal leaves the other facts."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ def test_instances_with_their_options_and_those_that_are_gone(prod: World, of: V
 
 
 def test_what_a_launch_makes_of_a_template_is_what_is_foretold(prod: World, of: VerifiedCluster) -> None:
-    """By the mended EC2 of the tests, which knows nothing of the rules: template, account, image."""
+    """Prediction and launch are compared on the completed EC2 of the tests, which does not know the rules: template,
+    account, image."""
     client = prod.client("ec2")
     client.modify_instance_metadata_defaults(HttpPutResponseHopLimit=3, HttpTokens="no-preference")
     image = prod.publish_image("amazon-eks-node-al2023-x86_64-standard-1.30-v20261101", "v2.0")
@@ -117,7 +118,7 @@ def test_a_launch_configuration(prod: World, of: VerifiedCluster) -> None:
 
 
 def mixed(*overrides: str) -> ScalingGroup:
-    """By the versions of the templates of its types, "" for none."""
+    """A group by the versions of the templates of its instance types, "" for none."""
     types = [
         {"InstanceType": "m5.large", **({"LaunchTemplateSpecification": spec(each)} if each else {})}
         for each in overrides

@@ -1,4 +1,4 @@
-"""What EKS answers becomes facts; what may not be asked is unknown, what is not there absent."""
+"""Answers of EKS become facts; a refused request leaves a fact unknown, and a missing object is absent."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ DAY = datetime(2026, 11, 1, tzinfo=timezone.utc)
 
 
 def history(ids: list[int], begun: Callable[[int], Any]) -> tuple[UpdateHistory, int]:
-    """Of updates that EKS lists in that order, and how many were described."""
+    """The history of updates that EKS lists in that order, and how many of them were described."""
 
     def described(asked: dict[str, Any]) -> Any:
         id = asked["updateId"]

@@ -1,4 +1,4 @@
-"""An AWS whose answers never end: all that is asked of it ends within the time for reading, in one of our errors."""
+"""An AWS whose answers never end: every request ends within the time limit for reading, with an error of this tool."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_pages_without_an_end() -> None:
 
 @pytest.mark.long
 def test_what_is_asked_at_once_has_the_time_together() -> None:
-    """More questions than are under way at once: who waits for the others does not begin again."""
+    """More requests than run at once: a request that waits for the others does not get a new time limit."""
     with Endpoint(lambda _: Reply(delay=30.0)) as server:
         aws, begun = asked(server.url, 1.0), time.monotonic()
         with pytest.raises(AwsError, match="cannot be read within 1 s"):
@@ -138,7 +138,7 @@ def test_an_answer_that_is_none(body: bytes) -> None:
 
 @pytest.mark.parametrize(("status", "body"), [(200, b""), (403, b"<html><p>Sign in"), (500, b"\0" * 10_000)])
 def test_an_answer_that_is_no_xml(status: int, body: bytes) -> None:
-    """As that of a login page: STS, EC2 and SQS answer in XML."""
+    """The answer of a login page, for example: STS, EC2 and SQS answer in XML."""
     with Endpoint(lambda _: Reply(status, {}, body)) as server, pytest.raises(AwsError) as caught:
         asked(server.url).ask(questions.CALLER, {})
     assert caught.value.exit_code == 4 and len(caught.value.message) < 500
@@ -164,7 +164,7 @@ def test_a_credential_process_without_an_end(tmp_path: Path, source: str) -> Non
 
 @pytest.mark.parametrize("field", ["endpoint", "createdAt"])
 def test_a_cluster_that_is_described_with_lists(field: str) -> None:
-    """In a snapshot that somebody has edited there may be anything."""
+    """A snapshot that a user has edited may contain any values."""
     edited = Scripted({"eks:DescribeCluster": {"cluster": {"name": "prod", "version": "1.33", field: ["x"]}}})
     with pytest.raises(AwsRefused, match=f"the answer to eks:DescribeCluster is not what it should be.*{field}"):
         describe_cluster(edited, "prod")

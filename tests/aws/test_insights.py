@@ -1,4 +1,4 @@
-"""Insights as facts, whatever EKS or an edited snapshot says of them, and a refresh that is asked for."""
+"""Insights become facts, whatever EKS or an edited snapshot contains, and a refresh can be requested."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ ANSWERS = {
 
 @st.composite
 def spoiled(draw: st.DrawFn, document: Any) -> Any:
-    """`document` with something missing or of a wrong type here and there."""
+    """`document` with missing values or values of a wrong type in some places."""
     if draw(st.integers(0, 9)) == 0:
         return draw(SCALARS | st.just([]) | st.just({}) | st.just([None]))
     if isinstance(document, dict):

@@ -1,4 +1,4 @@
-"""AWS itself, as far as moto's server is that: everything the tool asks, and everything that can go wrong with it."""
+"""Every request of the tool and every failure, against AWS as moto's server stands in for it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def prod(aws: World) -> World:
 
 
 def access(world: World, whose: str = ACCOUNT, **more: Any) -> AwsAccess:
-    """With the keys of that account."""
+    """The access with the keys of that account."""
     keys = world.environ(whose)
     settings = tuple((name, keys[name]) for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"))
     endpoint = world.client("eks").describe_cluster(name=NAME)["cluster"]["endpoint"]
@@ -78,7 +78,7 @@ def live(world: World, tries: int = 1, **more: Any) -> LiveAws:
 
 
 def everything(of: VerifiedCluster) -> dict[AwsOperation, Any]:
-    """Each question with what it came to."""
+    """Each request with its result."""
     return {
         questions.CLUSTER_VERSIONS: eks.cluster_versions(of),
         questions.ADDONS: eks.addons(of),
@@ -114,7 +114,7 @@ def of_upgrades(of: VerifiedCluster) -> dict[AwsOperation, Any]:
 
 
 def of_interruption(of: VerifiedCluster) -> dict[AwsOperation, Any]:
-    """Several questions make one answer: its parts by the question that each rests on."""
+    """Several requests make one answer: its parts, by the request on which each is based."""
     queue, key = queues.queue(of, QUEUE), queues.kms_key(of, f"alias/{QUEUE}")
     role = queues.role_policies(of, ROLE.format(ACCOUNT))
     unread = role.unread if isinstance(role, RolePolicies) else (role,)
@@ -149,7 +149,7 @@ INSTANCES = ["i-0123456789abcdef0"]
 
 @pytest.fixture
 def whole(prod: World) -> World:
-    """With nodes of its own and of EKS's, and a role for pods."""
+    """A cluster with self-managed nodes and managed nodes, and a role for pods."""
     service, machines = prod.client("eks"), prod.client("ec2")
     role = ROLE.format(ACCOUNT)
     service.create_nodegroup(clusterName=NAME, nodegroupName="blue", subnets=["subnet-1"], nodeRole=role)
@@ -170,7 +170,7 @@ def whole(prod: World) -> World:
 
 
 def with_queue(prod: World) -> None:
-    """A queue with a key, a rule that sends to it, and a role with policies of every sort."""
+    """A queue with a key, a rule that sends to it, and a role with each kind of policy."""
     sqs, events, kms, iam = (prod.client(name) for name in ("sqs", "events", "kms", "iam"))
     sqs.create_queue(QueueName=QUEUE)
     events.put_rule(Name=QUEUE, EventPattern='{"source": ["aws.ec2"]}')
@@ -201,7 +201,7 @@ def test_a_cluster_is_believed_and_all_of_it_known_and_counted(whole: World) -> 
 
 
 def test_context_a_never_reads_account_b(prod: World) -> None:
-    """Where there is a cluster of the same name."""
+    """The other account has a cluster of the same name."""
     prod.client("eks", OTHER).create_cluster(
         name=NAME, version="1.30", roleArn=ROLE.format(OTHER), resourcesVpcConfig={"subnetIds": ["subnet-1"]}
     )
@@ -212,7 +212,7 @@ def test_context_a_never_reads_account_b(prod: World) -> None:
 
 
 def test_the_role_of_the_context_is_assumed_first(prod: World) -> None:
-    """The credentials at hand are of another account, as where a person sits in one and works in many."""
+    """The credentials of the environment are of another account, as for a user of one account who works in many."""
     keys = access(prod, OTHER).settings
     aws = live(prod, settings=keys, role=ROLE.format(ACCOUNT))
     found = verify_cluster(aws, aws.access)
@@ -263,7 +263,7 @@ TOGETHER = 4
 def without_rights_to(
     denied: Collection[AwsOperation], prod: World, seen: VerifiedCluster, full: Mapping[AwsOperation, Any]
 ) -> str:
-    """What is wrong where these are denied at once, "" for nothing: each is named, and only what rests on one is
+    """Errors if these actions are denied at once, "" for none: each action is named, and only facts based on one are
     unknown."""
     prod.deny(*(f"{each.service}:{each.operation}" for each in denied))
     found = everything(seen)
@@ -276,7 +276,7 @@ def without_rights_to(
 
 @pytest.mark.long
 def test_each_right_that_is_missing_is_named_and_takes_nothing_else_with_it(whole: World) -> None:
-    """Some at a time, none of which is asked because of another's answer."""
+    """Several actions at a time, none of which depends on the answer of another."""
     aws = live(whole)
     seen = verify_cluster(aws, aws.access)
     full = everything(seen)

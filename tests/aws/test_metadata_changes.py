@@ -1,4 +1,4 @@
-"""Fixes of the metadata service on the tests' AWS: what EC2 and EKS are asked, and what came of it over HTTP."""
+"""Fixes of the metadata service on the AWS stand-in: the requests to EC2 and EKS, and the results over HTTP."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def a_group(prod: World, **data: Any) -> LaunchTemplateFix:
 
 
 class Fast:
-    """Waits a hundredth of what it is told to."""
+    """A clock that waits a hundredth of the requested time."""
 
     def monotonic(self) -> float:
         return time.monotonic() * 100

@@ -1,4 +1,4 @@
-"""What the role of nodes was used for: events of CloudTrail page by page, and a report that IAM makes first."""
+"""The recorded use of the node role: events of CloudTrail page by page, and a report that IAM generates first."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ ROLE = "arn:aws:iam::111122223333:role/nodes"
 
 
 class Waits(list[float]):
-    """The seconds that were waited for."""
+    """A clock that records the seconds of each wait."""
 
     def __call__(self, seconds: float) -> None:
         self.append(seconds)
 
 
 def read(*answers: Any, instances: tuple[str, ...] = ("i-0",)) -> tuple[dict[str, Any], Scripted, Waits]:
-    """Of pages in their order."""
+    """Read pages in their order."""
     left: Iterator[Any] = iter(answers)
     aws, waits = Scripted({LOOKUP: lambda _: next(left)}), Waits()
     return dict(role_events(sees(aws), instances, NOW, waits)), aws, waits
@@ -59,7 +59,7 @@ def test_requests_are_counted_by_what_was_asked_and_by_whom() -> None:
 
 
 def test_what_other_credentials_did_is_not_the_role_of_the_node() -> None:
-    """A session that somebody has named like an instance, and one of a role that a pod has assumed."""
+    """A session with a name like an instance's, and a session of a role that a pod has assumed."""
     found, *_ = read(a_page(event(NOW, "i-0", "s3:ListBuckets", delivery=None), event(NOW, "i-1", "s3:ListBuckets")))
     assert found["i-0"].uses == ()
 
@@ -150,7 +150,7 @@ def now() -> datetime:
 
 
 def test_cloudtrail_over_http(prod: World, now: datetime) -> None:
-    """A page is 50 events; a day that is too long ago is not there."""
+    """A page has 50 events; a day before the retention period returns none."""
     prod.happened(*(event(now - timedelta(minutes=at), "i-0", "ec2:DescribeInstances") for at in range(1, 61)))
     prod.happened(event(now - 3 * DAY, "i-0", "s3:ListBuckets"), event(now - 91 * DAY, "i-0", "sqs:ListQueues"))
     found = role_events(sees(live(prod)), ("i-0", "i-9"), now, Waits())

@@ -1,4 +1,4 @@
-"""The policies of a role, which are those of the role that was meant, and what CloudWatch counts of rules."""
+"""The policies of the requested role only, and what CloudWatch counts of rules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ARN = f"arn:aws:iam::{ACCOUNT}:role/karpenter"
 
 
 def an_account(arn: str = ARN) -> Scripted:
-    """With one role, which has no policies."""
+    """An account with one role, which has no policies."""
     answers: dict[str, Any] = {
         "iam:GetRole": {"Role": {"RoleName": "karpenter", "Arn": arn}},
         "iam:ListRolePolicies": {"PolicyNames": []},
@@ -46,7 +46,7 @@ ABOUT = MetricsQuery("", ("spot",), datetime(2026, 11, 20, 9, tzinfo=timezone.ut
 
 
 def told(code: str) -> DeliveryMetrics | Unknown:
-    """Of a day in which nothing failed, as far as CloudWatch says."""
+    """A day without failures, as far as CloudWatch reports."""
     results: list[dict[str, Any]] = [
         {"Id": "m0", "StatusCode": "Complete", "Values": [3.0]},
         {"Id": "m1", "StatusCode": code, "Values": []},

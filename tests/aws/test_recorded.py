@@ -1,4 +1,4 @@
-"""What AWS answered is written down and answered again, refusals and unknowns included."""
+"""Answers of AWS are recorded and replayed, refusals and unknown facts included."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of AWS's answers: what is judged, and no value that somebody may have meant to hide."""
+"""The parts of AWS's answers that are kept: those that are judged, and no value that a user may have meant to hide."""
 
 from __future__ import annotations
 

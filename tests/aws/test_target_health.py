@@ -1,4 +1,4 @@
-"""Targets of load balancers, and updates that are begun: as AWS tells them, and where it does not."""
+"""Targets of load balancers, and updates that are started: as AWS reports them, and without a report."""
 
 from __future__ import annotations
 

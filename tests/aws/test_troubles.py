@@ -1,4 +1,4 @@
-"""Whatever botocore raises is said in our words, with the IAM action where one is missing."""
+"""Every error that botocore raises gets a message of this tool, with the IAM action if one is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What AWS is asked for an upgrade: no more than is wanted, together, and nothing takes anything else with it."""
+"""The requests to AWS for an upgrade: no more than needed, sent together, and a failed one does not affect another."""
 
 from __future__ import annotations
 

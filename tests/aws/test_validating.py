@@ -1,4 +1,5 @@
-"""Configuration values against their schema: what is broken, where, and the same that the reference validator says."""
+"""Configuration values are validated against their schema: the faults and their paths are those of the reference
+validator."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ def ours(schema: dict[str, Any], values: dict[str, Any]) -> set[tuple[ConfigPath
 
 
 def theirs(schema: dict[str, Any], values: dict[str, Any]) -> set[tuple[ConfigPath, str]]:
-    """Of jsonschema, which checks no format."""
+    """The faults that jsonschema reports, which checks no format."""
     return {
         (
             tuple(step if isinstance(step, str) else item_step(step) for step in error.absolute_path),

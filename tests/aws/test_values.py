@@ -1,4 +1,4 @@
-"""Configuration values: JSON and YAML are read, everything else is refused in words."""
+"""Configuration values: JSON and YAML are read, and any other text is refused with a message."""
 
 from __future__ import annotations
 

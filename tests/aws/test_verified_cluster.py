@@ -1,4 +1,4 @@
-"""Context A never reads account B: what AWS says is believed of one cluster only, the one that kubectl talks to."""
+"""Context A never reads account B: answers of AWS are used only for the cluster that kubectl talks to."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_cluster_of_the_same_name_elsewhere_is_not_believed(account: str) -> N
 
 
 def test_an_address_of_eks_decides_alone() -> None:
-    """Whatever authorities a kubeconfig has: one bundle for all clusters is no proof."""
+    """The certificate authorities of the kubeconfig do not matter: one bundle for all clusters proves nothing."""
     encoded = base64.b64encode(PEM.encode()).decode()
     other = replace(ACCESS, server=ENDPOINT.replace("0A1B", "FFFF"), ca=PEM)
     with pytest.raises(AwsOtherCluster):

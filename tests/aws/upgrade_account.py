@@ -1,4 +1,4 @@
-"""An account that answers all that an upgrade asks, with as many node groups as wanted; tests change answers."""
+"""An account that answers all requests of an upgrade, with any number of node groups; tests change answers."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _update(asked: Json) -> Json:
 
 
 def account(groups: int = 1, **changed: Any) -> Scripted:
-    """`changed`: other answers, by the operation."""
+    """An account; `changed`: other answers, by operation."""
     answers: dict[str, Any] = {
         "eks:DescribeClusterVersions": {"clusterVersions": [{"clusterVersion": "1.34"}]},
         "eks:ListAddons": {"addons": ["coredns"]},
@@ -136,6 +136,6 @@ ALL_QUOTAS = {each.code for each in QUOTAS}
 
 
 def count(aws: Scripted) -> Mapping[str, int]:
-    """By ``eks:DescribeCluster``."""
+    """The number of requests, by operation such as ``eks:DescribeCluster``."""
     names = [name for name, _ in aws.asked]
     return {name: names.count(name) for name in sorted(set(names))}

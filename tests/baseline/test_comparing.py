@@ -1,4 +1,5 @@
-"""What became of findings: each kind of change, what could not be said, and that swapping the answers mirrors it."""
+"""Changes between two sets of findings: each kind of change, unknown changes, and reversed results if the answers are
+swapped."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ def the_cluster(status: Status = UNKNOWN, **more: Any) -> FindingOutline:
 
 
 def became(then: ResultSide, now: ResultSide) -> list[tuple[str, str]]:
-    """(what, code) of each change."""
+    """(change, code) of each change."""
     return [(each.kind.value, each.either.code) for each in compare_findings(then, now)[0]]
 
 
@@ -100,7 +101,7 @@ def test_two_texts_of_a_code_on_one_subject_are_two_findings() -> None:
     unlisted = unread("unlisted", addon_name="vpc-cni", some_of="secrets", rights="list secrets", lacking="")
     assert became(ResultSide((beyond,)), ResultSide((unlisted,))) == [
         ("not-known-any-more", "addon-object-unread"),
-        ("not-judged-this-time", "addon-object-unread"),  # what is unlisted may hide it
+        ("not-judged-this-time", "addon-object-unread"),  # unlisted findings may hide it
     ]
     more = unread("unlisted", addon_name="vpc-cni", some_of="secrets, jobs.batch", rights="list jobs", lacking="")
     assert became(ResultSide((unlisted,)), ResultSide((more,))) == []
@@ -125,7 +126,7 @@ def test_worst_first_and_new_ones_before_all_others() -> None:
     assert became(then, now) == [("new", "a"), ("new", "b"), ("changed", "slight"), ("fixed", "gone")]
 
 
-# What an answer could not have said ---------------------------------------------------------
+# Findings an answer could not have ----------------------------------------------------------
 
 
 def test_a_kind_that_is_not_read_any_more() -> None:
@@ -134,7 +135,7 @@ def test_a_kind_that_is_not_read_any_more() -> None:
     now = ResultSide(complete_kinds=frozenset({"pods"}), needed_kinds=needs)
     assert became(then, now) == [("not-judged-this-time", "a"), ("fixed", "b")]
     assert compare_findings(then, now)[0][0].why == "not read: jobs.batch"
-    # What neither has read did not keep the first from finding it.
+    # A kind that neither has read did not prevent the first finding.
     assert became(replace(then, complete_kinds=frozenset({"pods"})), now) == [("fixed", "a"), ("fixed", "b")]
 
 
@@ -248,7 +249,7 @@ def test_what_is_unknown_and_suppressed_hides_as_well() -> None:
 
 
 def test_many_findings_on_one_subject_are_compared_in_no_time() -> None:
-    """Each with each in every way to pair them would be 4 * 10^8."""
+    """To try each pair in every combination would take 4 * 10^8 steps."""
     then, now = (tuple(said(message=f"{'x' * (n % times)} {n}") for n in range(10_000)) for times in (97, 89))
     assert compare_findings(ResultSide(then), ResultSide(now)) == ((), 10_000)
 
@@ -298,7 +299,7 @@ def test_the_options_are_compared_but_for_the_one_that_compares() -> None:
     ("options", "expected"),
     [
         ({"gate": "after", "fail-on": "high", "since": "y"}, ("fixed", "")),
-        ({"gate": "after", "only": ["a"]}, ("fixed", "")),  # what it leaves out is told by the sides
+        ({"gate": "after", "only": ["a"]}, ("fixed", "")),  # the sides name what it leaves out
         ({"gate": "before-nodes"}, ("not-judged-this-time", "asked differently: --gate")),
         ({"to": "v2"}, ("not-judged-this-time", "asked differently: --gate, --to")),
     ],

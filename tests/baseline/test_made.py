@@ -1,4 +1,5 @@
-"""An answer that was just made of what was read earlier is an earlier one; its objects tell of which cluster it is."""
+"""An answer that was just computed from facts read earlier counts as an earlier one; its objects identify the
+cluster."""
 
 from __future__ import annotations
 

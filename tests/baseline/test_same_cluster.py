@@ -1,4 +1,4 @@
-"""When two plans are of one cluster, of two, and when that cannot be told."""
+"""Whether two plans are of one cluster, of two clusters, or whether that is unknown."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def verdict(
     sources: tuple[Source, ...] = (Source.LIVE,) * 2,
     **facts: Any,
 ) -> SameClusterVerdict:
-    """Of a plan that was saved with these `uids`, and the cluster as it is now."""
+    """The verdict on a plan that was saved with these `uids`, and the cluster as it is now."""
     outline = PlanOutline((), (), (), 0, 0, 0, 0, None)
     plan = Baseline("old.json", saved, sources[0], NOW, "1.2.3", {}, outline, frozenset(), frozenset(uids))
     return same_cluster(plan, replace(a_cluster(**facts), identity=now, source=sources[1]))
@@ -56,7 +56,7 @@ def test_the_names(saved: Identity, now: Identity, expected: SameClusterAnswer) 
 
 
 def test_an_object_in_both_is_of_one_cluster() -> None:
-    """A dump without namespaces has neither names nor the uid of one. Objects that were written by hand have none."""
+    """A dump without namespaces has no namespace name and no UID. Objects that a user wrote by hand have no UID."""
     mine = (NODE.uid, "else")
     assert verdict(BARE, BARE, mine, nodes=[NODE]).answer is SameClusterAnswer.SAME
     assert verdict(BARE, BARE, mine, nodes=[a_node("another")]).answer is SameClusterAnswer.UNKNOWN

@@ -1,4 +1,4 @@
-"""``drain plan --baseline FILE`` from the command line: what differs, what is refused, and what stays as it was."""
+"""``drain plan --baseline FILE`` from the command line: the differences, the refusals, and the unchanged findings."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_baseline_needs_a_file(words: tuple[str, ...]) -> None:
 
 
 def test_hostile_words_of_a_baseline_stay_text(tmp_path: Path) -> None:
-    """A saved plan is a file like any other: what it holds must not steer a terminal or a browser."""
+    """A saved plan is a file like any other: its content must not control a terminal or a browser."""
     document = json.loads(Path(saved(tmp_path, cluster=BLOCKED)).read_text(encoding="utf-8"))
     bad = "\x1b[2J<script>\ud800\u202e"
     for target in document["targets"]:
@@ -129,7 +129,7 @@ def places(node: Any) -> list[tuple[Any, Any]]:
 
 
 def test_whatever_a_baseline_says_is_compared_or_refused(tmp_path: Path) -> None:
-    """Each place of a saved plan (one of so many) with another value: never a bug of ours."""
+    """One of so many places of a saved plan gets another value: this never causes an internal error."""
     formats = itertools.cycle(("table", "json", "wide", "json", "yaml", "html", "json", "markdown"))
     document = json.loads(Path(saved(tmp_path, cluster=BLOCKED)).read_text(encoding="utf-8"))
     document = {

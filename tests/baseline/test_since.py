@@ -1,4 +1,4 @@
-"""``--since FILE``: of an answer that was saved, or of what was read: then the same is asked of it first."""
+"""``--since FILE`` with a saved answer, or with saved facts: then the same command is run on these first."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ MADE_AT = "2026-11-20T08:51:00Z"
 
 
 class Anywhere(FakeSource):
-    """The real sources, for the commands that ask for a reader of their own."""
+    """The real sources, for the commands that need a reader of their own."""
 
     def open(self, *asked: Any) -> Any:
         return open_reader(*asked)
 
 
 def of_budget(name: str, document: dict[str, Any]) -> None:
-    """Budget shop/sale lets one of its pods go."""
+    """Change budget shop/sale so that it allows one disruption."""
     for budget in document["items"] if BUDGETS in name else ():
         if budget["metadata"]["name"] == "sale":
             budget["spec"]["minAvailable"] = 1
@@ -52,7 +52,7 @@ def of_budget(name: str, document: dict[str, Any]) -> None:
 
 
 def of_field(name: str, document: dict[str, Any]) -> None:
-    """A field of aws-node has the value that the add-on gives it."""
+    """Set a field of aws-node to the value that the add-on gives it."""
     for each in document["objects"] if name == "cluster-answers" else ():
         if (each["of"]["kind"], each["of"]["name"]) == ("DaemonSet", "aws-node"):
             for container in each["said"]["known"]["spec"]["template"]["spec"]["initContainers"]:
@@ -62,7 +62,7 @@ def of_field(name: str, document: dict[str, Any]) -> None:
 
 
 def of_hops(name: str, document: dict[str, Any]) -> None:
-    """Pods reach the service on what Karpenter launches next."""
+    """Let pods reach the service on the nodes that Karpenter launches next."""
     for each in document["items"] if "lists/ec2nodeclasses" in name else ():
         each["spec"]["metadataOptions"]["httpPutResponseHopLimit"] = 2
 
@@ -80,7 +80,7 @@ CHANGED: dict[str, tuple[Edit, list[tuple[str, str]]]] = {
 
 @pytest.fixture(scope="module")
 def better(snapshot: str, tmp_path_factory: pytest.TempPathFactory) -> Better:
-    """A snapshot with what is changed for a command."""
+    """A snapshot with the change for a command."""
 
     @cache
     def made(command: str) -> str:
@@ -91,7 +91,7 @@ def better(snapshot: str, tmp_path_factory: pytest.TempPathFactory) -> Better:
 
 @cache
 def ask(command: str, *words: str) -> Ran:
-    """Of files that stay as they are."""
+    """Run the command on files that do not change."""
     return run_cli(*COMMANDS[command][1], *words, source=Anywhere())
 
 
@@ -105,7 +105,7 @@ def since(command: str, path: str, *words: str) -> dict[str, Any]:
 
 
 def said(told: dict[str, Any]) -> dict[str, list[tuple[str, str]]]:
-    """What is not unchanged, by what became of it."""
+    """The changed findings, by kind of change."""
     return {key: [(each["code"], each["subject"]["name"]) for each in told[key]] for key in LISTS if told[key]}
 
 
@@ -191,7 +191,7 @@ def less(command: str, earlier: str, now: str, code: str) -> dict[str, Any]:
 
 
 def gone(told: dict[str, Any]) -> list[tuple[str, str]]:
-    """What is said to have come to an end."""
+    """The findings that are reported as gone."""
     return [(each["code"], each["subject"]["name"]) for key in ("fixed", "knownNow") for each in told[key]]
 
 
@@ -231,7 +231,7 @@ def denied(service: str, operation: str) -> Edit:
 
 
 def nobody_looked(name: str, document: dict[str, Any]) -> None:
-    """At the objects of add-ons."""
+    """No request about the objects of add-ons."""
     for each in document["objects"] if name.endswith("cluster-answers") else ():
         each["said"] = {"unknown": "not allowed", "missing": "get daemonsets.apps"}
 
@@ -275,7 +275,7 @@ ELSEWHERE = {"context": "x", "cluster": "y", "account": "1", "region": "z", "ser
 
 
 def saved(folder: Path, command: str, edit: Callable[[dict[str, Any]], object] = lambda _: None) -> str:
-    """The answer of the demo, with what `edit` does to it."""
+    """The answer of the demo after `edit` has changed it."""
     document = json.loads(ask(command, "--demo", "-o", "json").out)
     edit(document)
     path = folder / "earlier answer.json"

@@ -1,4 +1,4 @@
-"""The benchmark's pods are always the same, of the promised size, and share labels as replicas do."""
+"""The pods of the benchmark are always the same, have the documented size, and share labels as replicas do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A figure that was not measured never meets its target."""
+"""A figure without a measurement never meets its target."""
 
 from __future__ import annotations
 

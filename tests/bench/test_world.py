@@ -1,4 +1,4 @@
-"""The made cluster is always the same, is like what its constants say, and could have come about."""
+"""The generated cluster is always the same, matches its constants, and is one that a scheduler could have produced."""
 
 from __future__ import annotations
 

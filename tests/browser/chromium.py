@@ -1,6 +1,6 @@
-"""A real Chromium without a window, driven through the DevTools protocol.
+"""Drive a real Chromium without a window through the DevTools protocol.
 
-https://chromedevtools.github.io/devtools-protocol/ is what the methods and events are called by.
+Methods and events have the names of https://chromedevtools.github.io/devtools-protocol/.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _FLAGS = (
 
 
 class Tab:
-    """One page, and what it has asked of the network."""
+    """One page, and its network requests."""
 
     def __init__(self, url: str) -> None:
         self._socket = _connected(url)
@@ -47,7 +47,7 @@ class Tab:
             self.ask(f"{domain}.enable")
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """The answer; what happens meanwhile is noted."""
+        """Send a command and return the answer; events that arrive meanwhile are recorded."""
         self._sent += 1
         self._socket.send(json.dumps({"id": self._sent, "method": method, "params": params}))
         while True:
@@ -57,7 +57,7 @@ class Tab:
                 return dict(told["result"])
 
     def open(self, path: Path) -> float:
-        """Seconds until its load event, as the page itself has measured them."""
+        """Open a page; returns the seconds until its load event, as the page itself has measured them."""
         self.requests.clear()
         self.errors.clear()
         self.ask("Page.navigate", url=path.as_uri())
@@ -68,13 +68,13 @@ class Tab:
         return float(self.run(f"{took}.loadEventEnd || {took}.loadEventStart")) / 1000
 
     def run(self, expression: str) -> Any:
-        """The value of an expression, of a promise when it is kept."""
+        """Evaluate an expression; a promise is awaited."""
         told = self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in told, told["exceptionDetails"]
         return told["result"].get("value")
 
     def look(self, width: int, dark: bool = False, media: str = "screen", height: int = 900) -> None:
-        """As a reader has it: how wide, light or dark, on a screen or on paper (``print``)."""
+        """Set how a reader sees the page: its width, light or dark, on screen or on paper (``print``)."""
         self.ask(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
         )
@@ -82,7 +82,7 @@ class Tab:
         self.ask("Emulation.setEmulatedMedia", media=media, features=[scheme])
 
     def pdf(self) -> bytes:
-        """As its reader prints it, without backgrounds."""
+        """The page as a PDF, as its reader prints it, without backgrounds."""
         self.ask("Emulation.setEmulatedMedia", media="print", features=[])
         return b64decode(self.ask("Page.printToPDF", printBackground=False, preferCSSPageSize=True)["data"])
 
@@ -103,7 +103,7 @@ class Tab:
 
 @contextmanager
 def started(program: str) -> Iterator[Tab]:
-    """A browser with one empty page; ended with all that belongs to it."""
+    """Start a browser with one empty page; at the end all its processes are stopped."""
     home = Path(tempfile.mkdtemp(prefix="eksdoc-chromium-"))
     ran = subprocess.Popen(
         [program, *_FLAGS, f"--user-data-dir={home}", "about:blank"],
@@ -128,7 +128,7 @@ def started(program: str) -> Iterator[Tab]:
 
 
 def _page_of(ran: subprocess.Popen[bytes], home: Path) -> str:
-    """The address of the empty page, once the browser has written at which port it listens."""
+    """The address of the empty page, once the browser has written the port on which it listens."""
     port = _port(ran, home / "DevToolsActivePort")
     browser = _connected(f"ws://127.0.0.1:{port[0]}{port[1]}")
     try:
@@ -142,7 +142,7 @@ def _page_of(ran: subprocess.Popen[bytes], home: Path) -> str:
 
 
 def _connected(url: str) -> websocket.WebSocket:
-    """By a socket of our own: the library's would go through a proxy that the environment names."""
+    """Connect with our own socket: the library's would use a proxy that the environment names."""
     where = urlsplit(url)
     line = socket.create_connection((where.hostname, where.port), _PATIENCE_S)
     return websocket.create_connection(url, timeout=_PATIENCE_S, socket=line)

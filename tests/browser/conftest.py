@@ -1,4 +1,4 @@
-"""A browser for all tests here, pages to be looked at, and axe-core, which is fetched and never kept."""
+"""Fixtures for the browser tests: one browser, the pages, and axe-core, which is downloaded and never committed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def tab() -> Iterator[Tab]:
 
 @pytest.fixture(scope="session")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """By the names in `PAGES`."""
+    """The pages by their names in `PAGES`."""
     folder = tmp_path_factory.mktemp("pages")
     dump = long_names(folder / "dump")
     of_dump = {name: (*argv, "--snapshot", str(dump)) for name, argv in _OF_LONG_NAMES.items()}
@@ -47,7 +47,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(scope="session")
 def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Its source."""
+    """The source of axe-core."""
     folder = tmp_path_factory.mktemp("axe")
     npm = [
         required_programs.found("npm"),

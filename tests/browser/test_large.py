@@ -1,4 +1,4 @@
-"""The pages of 5,000 nodes stay small, open at once, and say what they leave out."""
+"""The pages of 5,000 nodes stay small, open quickly, and say what they leave out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_BYTES, MOST_S = 5_000_000, 2.0
 
 @pytest.fixture
 def dump() -> Iterator[Path]:
-    """Half a gigabyte, so it is not left behind."""
+    """The dump has half a gigabyte, so it is deleted afterwards."""
     with TemporaryDirectory() as folder:
         assert replicated.write(RICH, Path(folder), TIMES)["Node"] >= NODES
         yield Path(folder)
@@ -40,7 +40,7 @@ def test_the_pages_of_a_check_and_of_its_drain_are_small_and_open_at_once(tab: T
 
 
 def _small_and_quick(tab: Tab, page: Path) -> None:
-    """The best of three, for other tests run beside."""
+    """The best of three, because other tests run at the same time."""
     assert page.stat().st_size < MOST_BYTES
     for width in (1280, 390):
         tab.look(width)

@@ -1,4 +1,4 @@
-"""The pages in a real Chromium: on wide and narrow screens, light, dark and on paper, and for those who cannot see."""
+"""The pages in a real Chromium: on wide and narrow screens, light, dark and on paper, and for users who cannot see."""
 
 from __future__ import annotations
 

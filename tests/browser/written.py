@@ -1,4 +1,4 @@
-"""Pages as a user gets them: by the command line, in a process of its own."""
+"""Pages as a user gets them: written by the command line, in a separate process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONGEST = 253
 
 
 def written(path: Path, *argv: str) -> Path:
-    """What the command says with ``-o html``, in that file."""
+    """The output of the command with ``-o html``, in that file."""
     with path.open("wb") as out:
         command = [sys.executable, "-m", "kubectl_eksdoc", *argv, "-o", "html"]
         done = subprocess.run(command, cwd=ROOT, stdout=out, stderr=subprocess.PIPE, text=True, check=False)
@@ -28,8 +28,8 @@ def written(path: Path, *argv: str) -> Path:
 
 
 def long_names(folder: Path) -> Path:
-    """A dump of a cluster whose nodes, workloads and budgets are called as long as Kubernetes lets them, none with a
-    place at which a browser breaks a line by itself; it has no answers of AWS, so most of it is unknown."""
+    """A dump of a cluster whose nodes, workloads and budgets have the longest names that Kubernetes allows, without a
+    character at which a browser breaks a line by itself; it has no answers of AWS, so most findings are unknown."""
     with tarfile.open(RICH) as held:
         lists = {each.name: json.load(_open(held, each)) for each in held if each.name.endswith(".json")}
     kinds = ("Node", "Deployment", "StatefulSet", "PodDisruptionBudget")

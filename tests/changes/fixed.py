@@ -44,8 +44,8 @@ def instances(count: int) -> InstancesFix:
 
 @dataclass
 class FakeAws:
-    """A `MetadataAws`; a change is in force `takes_s` after it was asked for. `before`: happens before each call that
-    changes something, by its number. Mutable."""
+    """A `MetadataAws`; a change takes effect `takes_s` after the request. `before`: actions before each changing call,
+    by its number. Mutable."""
 
     time: Time
     held: dict[str, Instance | Absent | Unknown] = field(default_factory=dict)
@@ -124,7 +124,7 @@ class FakeAws:
 
 @dataclass
 class FakeClasses:
-    """A `NodeClasses` of one object. `before`: happens before a patch that is no dry run. Mutable."""
+    """A `NodeClasses` of one object. `before`: an action before a patch that is no dry run. Mutable."""
 
     doc: Doc | Absent | Unknown = field(default_factory=lambda: a_class(1))
     before: Callable[[], object] = lambda: None
@@ -155,7 +155,7 @@ def a_class(hop_limit: int) -> Doc:
 
 @dataclass
 class Kept:
-    """A `changes.engine._Journal` in memory; `full`: after so many entries nothing more is kept. Mutable."""
+    """A `changes.engine._Journal` in memory; `full`: after so many entries it keeps no more. Mutable."""
 
     entries: list[Doc] = field(default_factory=list)
     full: int = 1_000_000
@@ -172,7 +172,7 @@ class Kept:
 
 @dataclass
 class Case:
-    """Mutable: all of it."""
+    """A fix and everything it needs. Mutable."""
 
     act: MetadataFix
     time: Time = field(default_factory=Time)
@@ -203,6 +203,6 @@ class Case:
         return start_change(self.kind(self.act, TOKEN, world), begun, world)
 
     def resumed(self) -> FixDone:
-        """By what the journal says alone."""
+        """The change as it is resumed from the journal alone."""
         begun, world = self.journal.entries[0], self.world()
         return execute_change(self.kind(from_document(begun["act"]), begun["token"], world), world, self.journal.past)

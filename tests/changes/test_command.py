@@ -1,4 +1,4 @@
-"""``kubectl eksdoc changes``: what was begun on this machine, from its journals."""
+"""``kubectl eksdoc changes``: lists the changes that were started on this machine, from their journals."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_kind_that_this_version_does_not_know_is_neither_continued_nor_reverte
 
 
 def test_what_refuses_an_undo_is_not_said_of_the_change() -> None:
-    """Its steps have the same names."""
+    """The steps of the undo have the same names."""
     refused = {"entry": "refused", "what": "update", "why": "you may not"}
     entries = ({**BEGUN}, ASKING, {"entry": "undoing"}, ASKING, refused)
     assert SavedChange("x", entries).state is ChangeState.OPEN and SavedChange("x", entries).progress.attempted == {

@@ -1,7 +1,7 @@
-"""kill -9 at every write of every kind of change: what is there is all that a later process has, to resume and to undo.
+"""kill -9 at every write of every kind of change: a later process resumes and undoes it from the remaining state.
 
-Each kind is a `Lab`: a world in memory with a way to begin the change, to continue it and to revert it by its journal
-alone. The journal is a file; the process dies before, or behind, each of its lines in turn.
+Each kind is a `Lab`: a cluster and AWS in memory, with functions that begin the change, continue it, and revert it by
+its journal alone. The journal is a file; the process is killed before, or after, each of its lines in turn.
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ IDENT = "20261120-093000-4f2a"
 
 
 class Killed(BaseException):
-    """The process is gone."""
+    """The process was killed."""
 
 
 class Lab(Protocol):
     def begin(self, journal: _Journal) -> None: ...
 
     def resume(self, saved: SavedChange, journal: _Journal) -> bool:
-        """False: the change was never made, and is not made by this either."""
+        """Resume; False: the change was never made, and resuming does not make it either."""
         ...
 
     def undo(self, saved: SavedChange) -> None: ...
 
     @property
     def now(self) -> object:
-        """What is changed, as it is."""
+        """The changed state at present."""
         ...
 
     @property
     def sent(self) -> list[str]:
-        """None of them must be sent twice."""
+        """The sent requests: none of them may be sent twice."""
         ...
 
 
@@ -98,7 +98,7 @@ class Fix:
         return True
 
     def undo(self, saved: SavedChange) -> None:
-        self.case.time.s += 200  # what was sent is in force, whoever sent it
+        self.case.time.s += 200  # a sent request is in force, from either process
         self.case.classes.dry = 0
         past, aws = saved.progress, self.case.aws
         act = from_document(saved.first_entry["act"])
@@ -135,7 +135,7 @@ assert REF is not None
 
 
 class Addon:
-    """An update of an add-on, which resets what people have set."""
+    """An update of an add-on, which resets fields that users have set."""
 
     def __init__(self) -> None:
         self.case = incident("OVERWRITE", as_asked=True)
@@ -240,7 +240,7 @@ class Objects:
 
 @dataclass
 class Pods:
-    """Pods that ask something, and are removed; the process dies while they are there, too. Mutable."""
+    """Pods of a measurement, which are removed afterwards; the process is killed also while they exist. Mutable."""
 
     dies: bool = False
     now: object = ""

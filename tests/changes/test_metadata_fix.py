@@ -1,4 +1,4 @@
-"""Fixes are written down before they are asked for, read again afterwards, and can be gone on with at any point."""
+"""Fixes are journaled before the request, read again afterwards, and can be resumed at any point."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.examples import examples
 
 
 class Crash(BaseException):
-    """The process is gone."""
+    """The process was killed."""
 
 
 def entries(case: Case) -> list[str]:
@@ -93,7 +93,7 @@ def test_what_is_gone_or_otherwise_by_then_is_left_alone() -> None:
 
 
 def broken_off_before(call: int, act: MetadataFix) -> Case:
-    """Killed before the call of that number."""
+    """The fix, killed before the call of that number."""
     case = Case(act)
 
     def dies(number: int) -> None:
@@ -212,7 +212,7 @@ def test_told_to_stop_before_and_between() -> None:
 
 @pytest.mark.parametrize(("options", "differs"), [(TWO, False), (ONE, True)])
 def test_a_template_is_made_and_its_group_follows(options: MetadataOptions, differs: bool) -> None:
-    """Nodes that come otherwise are told."""
+    """Nodes of other origins are reported."""
     case = Case(TEMPLATE, members={"n9": Instance(ident(9), state="running", options=options)})
     done = case.done()
     assert (done.number, done.update, done.stage) == (4, "u-0", UpdateStage.SUCCESSFUL)
@@ -224,7 +224,7 @@ def test_a_template_is_made_and_its_group_follows(options: MetadataOptions, diff
 
 @pytest.mark.parametrize("described", [True, False])
 def test_an_update_that_fails_tells_why(described: bool) -> None:
-    """Who may not describe updates looks at the group."""
+    """Without the right to describe updates, the node group is read."""
     case = Case(TEMPLATE)
     case.aws.may_describe, case.aws.fails = described, (HealthIssue("PodEvictionFailure", "Reached max retries"),)
     done = case.done()
@@ -282,7 +282,7 @@ def test_what_is_no_act_is_refused() -> None:
 
 def test_a_node_class_that_cannot_be_read_again_was_changed_all_the_same() -> None:
     class Away(FakeClasses):
-        """Its server is away once it has taken the patch."""
+        """The API server is unavailable after it has accepted the patch."""
 
         taken = False
 

@@ -1,4 +1,5 @@
-"""Objects that are put into a cluster: all are tried before one is created, and half-way it is said what is there."""
+"""Objects that are created in a cluster: a dry run for all before the first creation, and a report of a partial
+creation."""
 
 from __future__ import annotations
 
@@ -33,8 +34,8 @@ DOCS = (
 
 @dataclass
 class Ground:
-    """`refuses`: by kind, and whether it is a dry run; `holds`: what is there, by kind. `keeps`: why one is not
-    deleted, by kind."""
+    """A namespace. `refuses`: by kind, and whether it is a dry run; `holds`: the existing objects, by kind. `keeps`:
+    why an object is not deleted, by kind."""
 
     refuses: Callable[[str, bool], ObjectNotCreated | None] = lambda kind, dry: None
     holds: dict[str, Doc | Unknown] = field(default_factory=dict)
@@ -120,7 +121,7 @@ def test_what_was_not_deleted_is_not_undone() -> None:
 
 
 def test_what_cannot_be_read_is_not_undone() -> None:
-    """Unknown is no pass."""
+    """An unknown result is no pass."""
     every = {each["kind"]: each for each in DOCS}
     ground = Ground(holds={**every, "ClusterRole": Unknown("you may not", "get clusterroles")})
     done, _ = removed(ground)

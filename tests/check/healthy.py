@@ -1,4 +1,4 @@
-"""A cluster before its next step with which all is well, and what of it a test changes."""
+"""A healthy cluster before its next upgrade step, and functions with which a test changes it."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ IMAGES = "602401143452.dkr.ecr.eu-west-1.amazonaws.com"
 
 
 def a_program(name: str, image: str, owner: str = "", node: str = "node-0", **more: Any) -> Pod:
-    """A pod of kube-system with one container of that image."""
+    """A pod in kube-system with one container of that image."""
     more.setdefault("calls", Calls(images=(image,)))
     return a_pod(name, "kube-system", owner=owner or f"ReplicaSet/{name}-1", node=node, **more)
 
 
 def a_healthy_cluster(**facts: Any) -> Cluster:
-    """Of one version, with kube-proxy and vpc-cni; `facts` replace what they name."""
+    """A cluster of one version, with kube-proxy and vpc-cni; `facts` replace the facts of the same name."""
     nodes = [
         a_node(f"node-{i}", version="v1.33.1-eks-1b3e656", os_image="Amazon Linux 2023.7.20250609") for i in (0, 1)
     ]
@@ -70,19 +70,19 @@ def a_healthy_cluster(**facts: Any) -> Cluster:
 
 
 def healthy(target: str = "1.34", now: str = "1.33", **changed: Any) -> CheckFacts:
-    """From `now` to `target`; `changed` are fields of `CheckFacts`."""
+    """An upgrade from `now` to `target`; `changed` are fields of `CheckFacts`."""
     found = upgrade_path(CurrentVersion(_version(now), "as a test says"), _version(target))
     facts = CheckFacts(a_healthy_cluster(), found, EKS, TOLD, command_findings=dict.fromkeys(CheckNeed, ()))  # type: ignore[arg-type]
     return replace(facts, **changed)
 
 
 def with_aws(facts: CheckFacts, **told: Any) -> CheckFacts:
-    """With other answers of AWS."""
+    """The facts with other answers of AWS."""
     return replace(facts, aws=replace(facts.aws, **told))
 
 
 def found(facts: CheckFacts, code: str) -> tuple[Finding, ...]:
-    """What the checks of that code find, of that code."""
+    """The findings with that code of the checks of that code."""
     checks = [each for each in ALL_CHECKS if each.codes[0].name == code]
     assert checks
     told = tuple(each for check in checks for each in check.judge(facts) if each.code.name == code)

@@ -1,4 +1,4 @@
-"""A cluster that may be upgraded as far as AWS tells, as facts; tests take something away."""
+"""Facts of a cluster that can be upgraded according to AWS; tests remove some of them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def history(*updates: EksAddonUpdate | Unknown, unseen: int = 0) -> UpdateHistor
 
 
 def told(*groups: NodeGroup | Unknown, **more: Any) -> UpgradeFacts:
-    """Of these node groups, or of a healthy one."""
+    """The answers of AWS about these node groups, or about a healthy one."""
     named = {each.name if isinstance(each, NodeGroup) else "red": each for each in groups or (a_group(),)}
     fields: dict[str, Any] = {
         "insights": (an_insight(),),
@@ -94,7 +94,7 @@ def nodes(count: int = 2, group: str = "blue", **more: Any) -> list[Any]:
 
 
 def facts(aws: UpgradeFacts | None = None, target: str = "1.34", **more: Any) -> CheckFacts:
-    """On the way from 1.33; `more`: other facts of the cluster, or `eks`, `unread`."""
+    """Facts for an upgrade from 1.33; `more`: other facts of the cluster, or `eks`, `unread`."""
     minor = int(target.partition(".")[2])
     steps = tuple(Version(1, each) for each in range(34, minor + 1))
     of_eks = more.pop("eks", eks())
@@ -104,7 +104,7 @@ def facts(aws: UpgradeFacts | None = None, target: str = "1.34", **more: Any) ->
 
 
 def find(given: CheckFacts, code: str) -> list[Finding]:
-    """What the checks of that code find of it."""
+    """The findings of the checks of that code."""
     found = [each for check in ALL_CHECKS if Code.of(code) in check.codes for each in check.judge(given)]
     found = [each for each in found if each.code.name == code]
     assert all(each.remedy for each in found if each.status is Status.FAIL), "every one says what to do"
@@ -118,7 +118,7 @@ def one(given: CheckFacts, code: str) -> Finding:
 
 
 def without(aws: UpgradeFacts, names: Iterable[str], why: Unknown = DENIED) -> UpgradeFacts:
-    """`aws`, of which these were not told."""
+    """`aws` without these answers."""
     return replace(aws, **dict.fromkeys(names, why))
 
 

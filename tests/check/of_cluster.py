@@ -1,4 +1,4 @@
-"""What checks of the cluster's own objects judge by, and what they find."""
+"""Facts for checks of the cluster's own objects, and the findings of these checks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MORE = (kinds.CRON_JOBS, kinds.API_SERVICES, kinds.DEFINITIONS)
 def facts(
     *, now: Version = Version(1, 33), target: Version = Version(1, 34), unread: Iterable[Resource] = (), **of: Any
 ) -> CheckFacts:
-    """Of a cluster in which everything was read but `unread`, which is forbidden."""
+    """Facts of a cluster in which every kind was read except `unread`, which is forbidden."""
     missing = tuple(unread)
     cluster = a_cluster(unread=[each for each in missing if each not in _MORE], **of)
     more = tuple(
@@ -32,7 +32,7 @@ def facts(
 
 
 def found(code: str, given: CheckFacts) -> tuple[Finding, ...]:
-    """What is found with that code alone."""
+    """The findings with only that code."""
     checks = choose_checks([code])
     assert set(Code.of(code).needs) <= set(kinds_of(checks))
     return plan_check(given, checks, CheckScope(frozenset([code]))).findings

@@ -1,4 +1,4 @@
-"""What ``check`` makes of the findings of add-on updates."""
+"""Findings of add-on updates in the summary of ``check``."""
 
 from __future__ import annotations
 

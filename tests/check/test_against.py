@@ -1,4 +1,4 @@
-"""A check beside an earlier one: what was looked for, and which unknown answers hide what they would have found."""
+"""A check compared with an earlier one: the checks that ran, and unknown answers that hide possible findings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PLAN_OF = Subject("Command", "coredns-lameduck")
 
 
 def a_plan(*found: Finding, wish: CheckScope = CheckScope()) -> CheckPlan:
-    """Of every check there is, which find nothing but `found`."""
+    """A plan with every check, in which only `found` is found."""
     checks = [replace(each, judge=lambda _: ()) for each in ALL_CHECKS]
     return plan_check(healthy(), [*checks, *_finding(found)], wish)
 

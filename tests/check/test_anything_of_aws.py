@@ -1,4 +1,4 @@
-"""Whatever AWS tells, every check has an answer, and every answer says what to do or what is missing."""
+"""For any answers of AWS, every check has a result, and every result names a remedy or the missing fact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""APIServices that are not available, and definitions that nobody converts or that lie in old versions."""
+"""APIServices that are not available, and definitions without a conversion webhook or with objects stored in old
+versions."""
 
 from __future__ import annotations
 

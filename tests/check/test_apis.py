@@ -1,4 +1,5 @@
-"""Removed APIs: each source finds each row for exactly the ways that cross its removal, and tells of those ahead."""
+"""Removed APIs: each source finds each row for exactly the upgrades that cross its removal, and reports those of later
+versions."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ def a_way(now: int, target: int) -> UpgradePath:
 
 
 def found(code: str, way: UpgradePath, told: ApiUsage) -> tuple[Finding, ...]:
-    """By all checks of a code."""
+    """The findings of all checks of a code."""
     facts = CheckFacts(a_cluster(), way, api=told)
     return tuple(
         finding for check in api_manifests.CHECKS if Code.of(code) in check.codes for finding in check.judge(facts)
@@ -87,7 +88,7 @@ def managed(row: RemovedApi, manager: str, api_version: str = "") -> WriteRecord
 
 
 def objects(row: RemovedApi, *signs: WriteRecord, name: str = "web", kept: bool = False) -> ApiUsage:
-    """One object with these signs; of every other kind there is none."""
+    """One object with these fields; every other kind is empty."""
     own = resource_of(row) if row.resource else Resource(row.kind, "")
     some = KindUsage(own, (WrittenObject(of(row, name), signs, kept),))
     every = (resource_of(each) for each in REMOVED_APIS if each.resource)
@@ -263,7 +264,7 @@ def test_objects_without_managed_fields_do_not_tell_of_clients() -> None:
 
 @for_each("row", [each for each in REMOVED_APIS if each.resource], ids=lambda row: f"{row.api_version}/{row.kind}")
 def test_mapkubeapis_is_named_only_for_what_is_in_its_map(row: RemovedApi) -> None:
-    """Its map is beside the table of this tool, as it was published."""
+    """Its map, as published, is stored beside the table of this tool."""
     release = a_release(a_manifest(row, ""))
     mapped = [row.api_version, row.kind] in json.loads((UPGRADES / "mapkubeapis.json").read_text())
     (finding, *_) = found("api-in-helm", a_way(row.removed.minor - 1, row.removed.minor), release)
@@ -319,7 +320,7 @@ OLD_BUDGET = "policy/v1beta1 PodDisruptionBudget"
     ],
 )
 def test_kubectl_convert_is_proposed_for_no_file_that_it_cannot_read(also: str, more: Any, converts: bool) -> None:
-    """It fails at what is not of the group of its --output-version, and prints nothing of the rest."""
+    """kubectl convert fails on objects outside the group of its --output-version, and then prints none of the rest."""
     held = tuple(ManifestObject(ObjectName(*each.split(), "", "x"), 1) for each in (OLD_BUDGET, also))
     told = found("api-in-manifest", a_way(24, 25), ApiUsage(manifests=(ManifestText("x.yaml", held, **more),)))
     of_budget = next(each for each in failing(told) if "PodDisruptionBudget" in each.message)

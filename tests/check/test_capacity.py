@@ -1,4 +1,4 @@
-"""Free addresses and quotas, against what updates need for a while."""
+"""Free addresses and quotas, compared with the temporary need of updates."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_how_many_go_at_once(at_once: str, size: int, number: int | None) -> Non
 
 
 def test_what_eks_does_not_tell_of_a_group_does_not_pass() -> None:
-    """Its subnets, how many nodes it has, and how its instances are bought."""
+    """Unknown facts: its subnets, its number of nodes, and the capacity type of its instances."""
     assert one(facts(told(a_group(subnets=()))), "subnet-addresses-nodes").status is Status.UNKNOWN
     assert one(facts(told(a_group(size=None), a_group("green"))), "quota-nodes-per-group").status is Status.UNKNOWN
     full = {each.code: Quota(each.code, 10.0, used=10.0) for each in QUOTAS}

@@ -1,4 +1,4 @@
-"""Findings of one root cause are counted once, and the causes are in the order in which they decide."""
+"""Findings with the same root cause are counted once, and the causes are in the order of their importance."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_causes_are_of_what_counts_and_may_not_be_unknown() -> None:
 
 
 def test_a_cause_at_several_gates_is_counted_at_each_with_what_is_found_there() -> None:
-    """What stands before its first step is told first, whatever is worse behind it."""
+    """Findings before its first step are reported first, whatever is worse after it."""
     later = a_finding("ami-al2", "Nodegroup", "blue")
     sooner = replace(a_finding("kubelet-skew", "Nodegroup", "blue", severity=Severity.LOW), status=Status.UNKNOWN)
     plan = plan_check(healthy(), [check(Area.NODES, NODES, later), check(Area.NODES, CONTROL, sooner)], CheckScope())

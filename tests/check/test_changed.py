@@ -1,4 +1,4 @@
-"""What has changed since a moment: who is told, the newest first, and what nobody looked at."""
+"""Changes since a given time: the client that made each, the newest first, and kinds that were not checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The way as a checklist: what comes before what, by which fact, and which findings each step waits for."""
+"""The upgrade as a checklist: the order of its steps, the fact that decides it, and the findings on which each step
+waits."""
 
 from __future__ import annotations
 
@@ -200,7 +201,7 @@ def test_nodes_that_are_too_old_for_a_step_go_before_it_to_the_version_before() 
 
 
 def test_a_group_with_some_nodes_of_amazon_linux_2_is_not_updated_in_place() -> None:
-    """Its amiType may still be that, and then EKS has no AMI to give it."""
+    """Its amiType may still be AL2, and then EKS has no AMI for it."""
     mixed = [a_node("a", version="v1.32.1-eks-1", os_image=AL2), a_node("b", version=NEW, os_image=AL2023)]
     why = the_step(with_nodes(*mixed), "Make a new group beside blue").why
     assert "Amazon Linux 2" in why and "AWS CLI 2" in why
@@ -259,7 +260,7 @@ def test_karpenter_is_held_back_before_the_control_plane_and_let_go_at_the_end()
 
 
 def pooled(ami: str) -> CheckFacts:
-    """A node of a pool whose class takes that AMI."""
+    """A node of a pool whose class selects that AMI."""
     classes = [NodeClass("default", amis=(ami,))]
     return with_nodes(karpenters(), node_pools=[NodePool("general", node_class="default")], node_classes=classes)
 
@@ -409,6 +410,6 @@ def test_a_drain_is_rehearsed_where_there_are_nodes_that_a_drain_takes() -> None
 
 
 def phases_of_looks(*nodes: Any) -> list[Phase]:
-    """Where the step stands that looks at what blocks the replacement of nodes."""
+    """The phase of the step that checks what blocks the replacement of nodes."""
     looks = ("Check that nothing blocks the replacement", "Look again before nodes")
     return [each.phase for each in build_checklist(with_nodes(*nodes)) if each.title.startswith(looks)]

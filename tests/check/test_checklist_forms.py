@@ -1,4 +1,5 @@
-"""Steps in the form of the tool that manages what they change, by tags and labels: awscli alone would make drift."""
+"""Each step is in the form of the tool that manages the resource, by tags and labels: awscli alone would cause
+drift."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ def facts(
     os_image: str = AL2023,
     **more: Any,
 ) -> CheckFacts:
-    """One group, blue, and CoreDNS that is too old for 1.34. `cluster`, `group`: their tags; `labels`: of the node."""
+    """One group, blue, and a CoreDNS that is too old for 1.34. `cluster`, `group`: their tags; `labels`: of the
+    node."""
     told = {"eks.amazonaws.com/nodegroup": "blue", **(labels or {})}
     node = a_node("a", version="v1.33.1", labels=told, os_image=os_image)
     found = healthy(cluster=a_healthy_cluster(nodes=[node]))
@@ -67,7 +69,7 @@ LABELLED = {"alpha.eksctl.io/nodegroup-name": "blue", "alpha.eksctl.io/cluster-n
 
 
 def test_what_eksctl_made_is_upgraded_by_eksctl() -> None:
-    """awscli leaves its stacks behind."""
+    """awscli does not update the CloudFormation stacks of eksctl."""
     of = facts(OF_EKSCTL, {"alpha.eksctl.io/nodegroup-name": "blue", **OF_A_STACK}, LABELLED)
     at = "--cluster prod --region eu-west-1"
     plane, addon, group = (forms(of, title) for title in (CONTROL_PLANE, COREDNS, GROUP))
@@ -134,7 +136,7 @@ WAYS: tuple[dict[str, Any], ...] = ({}, {"os_image": AL2}, {"os_image": "Ubuntu 
 
 
 def misnamed(text: str) -> list[str]:
-    """Arguments and resources of a form that the provider's schema or the module does not have, by the record."""
+    """Arguments and resources of a form that are not in the recorded schema of the provider or module."""
     module = RECORD["modules"]["terraform-aws-modules/eks"]
     own, _, of_module = text.partition("(terraform-aws-modules/eks: ")
     resources = RECORD["terraform"]["resources"]
@@ -158,7 +160,7 @@ def test_each_name_of_terraform_is_the_providers_and_the_modules() -> None:
 
 
 def test_a_new_group_is_declared_drained_and_taken_out() -> None:
-    """AL2 has no AMI of 1.34."""
+    """AL2 has no AMI for 1.34."""
     of = forms(facts(OF_TERRAFORM, os_image=AL2), "beside blue")["Terraform"]
     assert of.commands[:2] == of.commands[-2:] == APPLIED
     assert [each.split()[3] for each in of.commands[2:-2]] == ["plan", "run"]

@@ -1,4 +1,5 @@
-"""What drains of the checklist delete and who is asked first; a gate comes after the steps that it waits for."""
+"""The data that drains of the checklist delete, and who has to agree first; a gate comes after the steps on which it
+waits."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from tests.check.test_checklist import AL2023, NEW, the_step, titles, with_addon
 
 
 def losing(*found: tuple[str, Subject], **of: Any) -> CheckFacts:
-    """With pods `a-0` on node `a` of group blue and `b-0` on node `b` of group green."""
+    """A cluster with pods `a-0` on node `a` of group blue and `b-0` on node `b` of group green."""
     nodes = [
         a_node(name, group=group, version=NEW, os_image="Amazon Linux 2")
         for name, group in (("a", "blue"), ("b", "green"))

@@ -1,4 +1,4 @@
-"""The control plane itself: well, at rest, and until when its last upgrade can be taken back."""
+"""The control plane itself: its health, updates in progress, and until when its last upgrade can be rolled back."""
 
 from __future__ import annotations
 

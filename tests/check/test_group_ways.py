@@ -1,4 +1,4 @@
-"""Whose drain holds up the update of a group, by name, and of many groups with many findings at once."""
+"""The drain that blocks the update of a group, by name, and many groups with many findings at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Insights of EKS: what is in the way, how fresh that is, and when what is mended clears."""
+"""Insights of EKS: what blocks the upgrade, how fresh an insight is, and when it clears after a fix."""
 
 from __future__ import annotations
 
@@ -92,14 +92,14 @@ def test_what_eks_does_not_know_is_unknown() -> None:
 
 @pytest.mark.parametrize("unsure", [(an_insight(status="UNKNOWN"),), ()])
 def test_asked_for_warnings_alone_what_may_be_one_is_unknown(unsure: tuple[Insight, ...]) -> None:
-    """It passed: what EKS does not say was told of errors alone."""
+    """It passed before: an insight without a known status was reported only as a possible error."""
     only = frozenset({"insight-warning"})
     plan = plan_check(facts(told(insights=unsure)), choose_checks(only), CheckScope(only=only))
     assert {each.status for each in plan.findings} == {Status.UNKNOWN}
 
 
 def test_a_misconfiguration_that_eks_could_not_look_for_is_unknown() -> None:
-    """It passed."""
+    """It passed before."""
     seen = (an_insight(version="", category=MISCONFIGURATION, status="UNKNOWN", name="No logs"),)
     found = one(facts(told(other_insights=seen)), "insight-misconfiguration")
     assert (found.status, found.severity, str(found.subject)) == (Status.UNKNOWN, Severity.LOW, "No logs")
@@ -162,7 +162,7 @@ def test_what_names_one_thing_comes_from_that(detail: InsightDetail | Unknown, c
 
 
 def gates(given: CheckFacts) -> dict[str, tuple[Gate | None, Status]]:
-    """Of each insight that is found."""
+    """The gates of each insight that is found."""
     checks = choose_checks(("insight-error", "insight-warning"))
     found = plan_check(given, checks, CheckScope(frozenset({"insight-error", "insight-warning"}))).judged
     return {each.subject.name: (judged.check.gate, each.status) for judged in found for each in judged.findings}

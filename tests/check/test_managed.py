@@ -1,4 +1,4 @@
-"""Managed node groups: are they well, what is pending in them, and why their last update failed, by pod."""
+"""Managed node groups: their health, pending changes, and the cause of a failed update, by pod."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def failed(code: str = "PodEvictionFailure", *resources: str, **more: Any) -> An
 
 
 def held(**more: Any) -> dict[str, Any]:
-    """Of budgets one that allows none, on the first node, and one that does, on the second."""
+    """Budgets: one without allowed disruptions, on the first node, and one with some, on the second."""
     first = pods(2, "sale", node="blue-0", labels={"app": "sale"})
     second = pods(2, "web", node="blue-1", labels={"app": "web"})
     return {"pods": [*first, *second], "budgets": [a_budget("sale", allowed=0), a_budget("web")]} | more

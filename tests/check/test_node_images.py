@@ -1,4 +1,4 @@
-"""What nodes are made from, by what they say themselves and by what EKS says of their group."""
+"""The images of nodes, according to the nodes themselves and to EKS's answer about their group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Add-ons of EKS and other programs: which must move, and when."""
+"""EKS add-ons and other software: which need an update, and at which step."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def offered(*versions: AddonVersion) -> dict:
     ],
 )
 def test_an_addon_that_does_not_fit(fits: tuple[str, ...], when: str, gate: Gate, severity: str) -> None:
-    """What can only follow stands against no step of the control plane."""
+    """An add-on that can only be updated after the control plane blocks no step of the control plane."""
     to = AddonVersion("v2", tuple(CompatibleVersion(each, each == "1.34") for each in fits))
     versions = offered(to, AddonVersion(VPC_CNI, (CompatibleVersion("1.33"),)))
     facts = with_aws(healthy(), addon_versions=versions)
@@ -85,7 +85,7 @@ def test_kube_proxy_never_goes_before_the_control_plane() -> None:
 
 
 def test_on_a_long_way_an_addon_goes_at_the_first_step_that_it_does_not_fit() -> None:
-    """None fits 1.33 and 1.36, but one does 1.34 and 1.35: nothing has to wait for the end."""
+    """No version fits both 1.33 and 1.36, but one fits 1.34 and 1.35: no update has to wait for the last step."""
     last = AddonVersion("v3", (CompatibleVersion("1.35", True), CompatibleVersion("1.36", True)))
     second, first = (
         (CompatibleVersion("1.34"), CompatibleVersion("1.35")),
@@ -177,7 +177,7 @@ def test_kube_proxy_and_the_cluster_autoscaler_follow() -> None:
 
 
 def test_what_no_table_lists_does_not_fail_for_ever_once_the_control_plane_is_there() -> None:
-    """Which version of vpc-cni follows, only EKS tells: without its answer no update would end the finding."""
+    """Only EKS knows which version of vpc-cni follows: without its answer, no update would clear the finding."""
     image = f"{IMAGES}/amazon-k8s-cni:v1.21.2-eksbuild.1"
     there = with_aws(with_program(image, "1.34", "1.34"), addons=())
     assert statuses(there, "program-after") == []
@@ -196,11 +196,11 @@ def test_a_cluster_autoscaler_newer_than_the_control_plane_is_not_told_to_become
 @pytest.mark.parametrize(
     ("image", "status"),
     [
-        ("quay.io/prometheus/prometheus:v3.1.0", ["pass"]),  # its makers publish no table
+        ("quay.io/prometheus/prometheus:v3.1.0", ["pass"]),  # its project publishes no table
         ("quay.io/argoproj/argocd:v99.0.0", ["pass"]),  # newer than a table that promises nothing of others
         ("quay.io/argoproj/argocd:v2.14.0", ["pass"]),  # tested with others
         ("quay.io/argoproj/argocd:v3.2.3", []),
-        ("public.ecr.aws/aws-observability/aws-for-fluent-bit:2.32.0", []),  # what 1.24 needed
+        ("public.ecr.aws/aws-observability/aws-for-fluent-bit:2.32.0", []),  # needed by 1.24
         (f"{KARPENTER}:latest", ["unknown"]),
         ("nginx:1.27", []),
     ],
@@ -210,7 +210,7 @@ def test_what_is_not_known_of_a_program(image: str, status: list[str]) -> None:
 
 
 def test_controller_and_agent_of_one_installation_are_one() -> None:
-    """A CSI driver that EKS does not manage has a Deployment and a DaemonSet of one image."""
+    """A self-managed CSI driver has a Deployment and a DaemonSet with the same image."""
     image = "public.ecr.aws/ebs-csi-driver/aws-ebs-csi-driver:v1.54.0"
     pods = [a_program(f"ebs-{at}", image, owner) for at, owner in enumerate(("DaemonSet/node", "ReplicaSet/ctl-1"))]
     others = [a_program("ebs-9", image.replace("v1.54.0", "v1.44.0"), "DaemonSet/old")]

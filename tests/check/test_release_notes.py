@@ -1,4 +1,4 @@
-"""Release notes: whom they concern here, and which nobody here can tell."""
+"""Release notes: the objects here that each affects, and the notes that the tool cannot check."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_note_about_a_field_of_pods(note: str, pod: dict[str, Any], seen: str,
 
 
 def test_what_keeps_pods_from_starting_is_to_be_fixed_before_the_nodes() -> None:
-    """``--gate before-nodes`` exited with 0."""
+    """``--gate before-nodes`` exited with 0 before."""
     nodes = [a_node("new", version="v1.35.1")]
     cluster = a_healthy_cluster(pods=[a_pod("old", noted=("gitRepo",))], nodes=nodes)
     facts, code = replace(healthy(now="1.35", target="1.36"), cluster=cluster), "release-note"
@@ -113,7 +113,7 @@ def test_without_a_volume_that_pods_may_share_labels_of_selinux_do_not_matter() 
 
 
 def test_pods_that_may_have_only_the_annotation_of_apparmor_are_not_known() -> None:
-    """The API server writes the field for it from 1.30 on."""
+    """The API server sets the field for it from 1.30 on."""
     old = a_healthy_cluster(pods=[a_pod("web")], nodes=[a_node("old", version="v1.29.1")])
     told = notes(replace(healthy(now="1.32", target="1.34"), cluster=old))["1.34 apparmor-deprecated"]
     assert told.status is Status.UNKNOWN
@@ -140,7 +140,7 @@ def test_external_addresses_of_services() -> None:
 
 
 def test_in_tree_volumes_need_their_driver_before_1_23() -> None:
-    """The first step after which nothing but the driver of EBS serves them."""
+    """It is the first step after which only the EBS CSI driver serves them."""
     volumes = [PersistentVolume("old", "u", driver="kubernetes.io/aws-ebs"), PersistentVolume("new", "v")]
     way = healthy(now="1.22", target="1.23")
     told = notes(replace(way, cluster=a_healthy_cluster(volumes=volumes)))["1.23 csi-migration"]

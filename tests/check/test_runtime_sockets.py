@@ -1,4 +1,4 @@
-"""Who reaches a socket of a container runtime, who makes it, and how bad that is before 1.24 and after it."""
+"""Pods that reach a container runtime socket, their controllers, and the severity before 1.24 and after it."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def a_volume(path: str = SOCK, kind: str = "") -> Volume:
 
 
 def before(**of: Any) -> tuple[Finding, ...]:
-    """On the way from 1.23 to 1.24."""
+    """An upgrade from 1.23 to 1.24."""
     nodes = [a_node(version="v1.23.17-eks-1", runtime="docker://20.10.25")]
     return found("runtime-socket", facts(now=OLD, target=NEW, nodes=nodes, **of))
 
 
 def after(**of: Any) -> tuple[Finding, ...]:
-    """Of a cluster of which all nodes are past 1.24."""
+    """A cluster in which all nodes are past 1.24."""
     return found("runtime-socket", facts(nodes=[a_node()], **of))
 
 
@@ -74,7 +74,7 @@ def test_a_bare_pod_and_a_static_one() -> None:
 
 
 def test_a_deployment_is_told_once() -> None:
-    """Its ReplicaSets, old ones too, and their pods are its own."""
+    """Its ReplicaSets, old ones too, and their pods are reported as the Deployment."""
     workloads = [
         a_workload("Deployment/web", host=host()),
         a_workload("ReplicaSet/web-1", owner="Deployment/web", host=host()),
@@ -93,7 +93,8 @@ def test_a_pod_of_a_replica_set_that_was_not_read() -> None:
 
 
 def test_what_makes_a_deployment_or_a_replica_set_of_others() -> None:
-    """An operator's DaemonSet is told by its own name; a ReplicaSet of an Argo Rollout by that, if it has replicas."""
+    """An operator's DaemonSet is reported by its own name; a ReplicaSet of an Argo Rollout by that of the Rollout, if
+    it has replicas."""
     workloads = [
         a_workload("DaemonSet/agent", owner="Agent/agent", host=host()),
         a_workload("ReplicaSet/web-1", owner="Rollout/web", host=host()),
@@ -173,7 +174,8 @@ def test_past_1_24_it_is_left_over(mounts: HostFiles, status: Status, severity: 
 
 
 def test_what_pods_alone_tell() -> None:
-    """The list of what makes them may be missing: pods do not tell what their containers name, but whether they run."""
+    """The list of controllers may be missing: pods do not tell the mounts of their containers, only whether they
+    run."""
     (folder,) = after(pods=[a_pod(owner="DaemonSet/x", volumes=(a_volume("/var/run"),))])
     assert (folder.status, folder.missing) == (Status.UNKNOWN, "whether its containers name docker.sock")
     (socket,) = after(pods=[a_pod(owner="DaemonSet/x", volumes=(a_volume(SOCK, "Socket"),))])

@@ -1,4 +1,4 @@
-"""How long a version is supported, what it costs, what EKS does at the end, and whether the target can be had."""
+"""The support period of a version, its cost, EKS's action at the end, and whether the target is available."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_of_a_control_plane_that_may_be_newer_than_its_kubelets_it_is_not_known(
 
 
 def test_a_table_with_a_date_stands_in() -> None:
-    """1.33 has been in extended support since 2026-07-29 by the user guide's calendar."""
+    """According to the calendar of the user guide, 1.33 has been in extended support since 2026-07-29."""
     (one,) = found(with_aws(healthy(), versions=DENIED), "support-extended")
     assert any("dates of the table of 2026-" in each and DENIED.why in each for each in one.evidence)
 

@@ -1,4 +1,4 @@
-"""What somebody has decided to live with, until when; and with ``--no-aws``, what only AWS knows is left out."""
+"""Suppressed findings and their expiry date; with ``--no-aws``, findings that need AWS are left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What hurts and what may cause it: the likeliest first, with a way back that is real."""
+"""Symptoms and their possible causes: the likeliest first, with a rollback that works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Where the control plane is and every version on its way; kubelets and kube-proxies, now and after each step."""
+"""The version of the control plane and every version up to the target; kubelets and kube-proxies, now and after each
+step."""
 
 from __future__ import annotations
 
@@ -139,7 +140,7 @@ def test_a_kubelet_that_does_not_say_how_old_it_is_passes_none_of_these(code: st
 def test_what_only_a_later_step_asks_for_does_not_stand_before_the_next_one(
     code: str, version: str, target: str, gate: Gate
 ) -> None:
-    """The checklist has it done between the two."""
+    """The checklist has it between the two steps."""
     proxy = a_program("kube-proxy-0", f"{IMAGES}/eks/kube-proxy:{version}", "DaemonSet/kube-proxy")
     facts = of(healthy(target=target), nodes=nodes(version), pods=[proxy])
     judged = plan_check(facts, choose_checks([code]), CheckScope(frozenset([code]))).judged

@@ -1,4 +1,4 @@
-"""Webhooks behind which nobody answers, and those that an upgrade cannot do without."""
+"""Webhooks without a ready endpoint, and webhooks that an upgrade needs."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_what_leaves_the_upgrade_alone(hook: Webhook) -> None:
 
 
 def test_webhooks_of_eks_itself_are_no_question() -> None:
-    """Those of pod identity and VPC resources are on the machine of the API server."""
+    """The webhooks of pod identity and VPC resources run on the machine of the API server."""
     assert found("webhook-down", world(a_webhook(ALL, url="https://127.0.0.1:23443/mutate"))) == ()
     for other in ("https://hooks.example.com/mutate", "https://localhost.example/mutate"):
         assert only("webhook-down", world(a_webhook(ALL, url=other))).status is Status.UNKNOWN

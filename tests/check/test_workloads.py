@@ -1,4 +1,4 @@
-"""``--area workloads``: how workloads are written, only where it is asked for."""
+"""``--area workloads``: the specs of workloads are checked, only if the user requests it."""
 
 from __future__ import annotations
 

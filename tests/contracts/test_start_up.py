@@ -1,4 +1,4 @@
-"""Help and version import nothing that only a plan needs; each runs in a process of its own."""
+"""Help and version import no module that only a plan needs; each runs in a separate process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages, help texts, headings and findings have no phrases that are not plain technical English."""
+"""Messages, help texts, headings and findings contain only plain technical English."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A CoreDNS with which nothing is wrong, and what to change of it."""
+"""A healthy CoreDNS, and functions with which a test changes it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ VERSION = "v1.11.4-eksbuild.14"
 
 
 def lameduck(value: str) -> str:
-    """The Corefile with another one, "" for none."""
+    """The Corefile with another lameduck, "" for none."""
     if not value:
         return COREFILE.replace("    health {\n        lameduck 15s\n      }\n", "    health\n")
     return COREFILE.replace("15s", value)
@@ -107,7 +107,7 @@ def facts(
     addon: AddonUpdateFacts | Absent | Unknown = Absent("no add-on coredns"),
     **cluster: Any,
 ) -> DnsFacts:
-    """Healthy where nothing is said. `cluster`: other fields of Cluster."""
+    """Facts, healthy by default. `cluster`: other fields of Cluster."""
     budgets = [a_budget("coredns", "kube-system", selector=LABELS, max_unavailable=1, expected=2)]
     given = {"budgets": budgets, "endpoint_slices": slices(pods), **cluster}
     made = a_cluster(nodes=tuple(nodes), pods=tuple(pods), **given)
@@ -118,6 +118,6 @@ def facts(
 
 
 def without(found: DnsFacts, **objects: Absent | Unknown) -> DnsFacts:
-    """`deployment` or `config` not had."""
+    """The facts without `deployment` or `config`."""
     named = {"deployment": DEPLOYMENT, "config": COREDNS_CONFIG_MAP}
     return replace(found, objects={**found.objects, **{named[key]: told for key, told in objects.items()}})

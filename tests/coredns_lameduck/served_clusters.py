@@ -1,4 +1,4 @@
-"""A served cluster with CoreDNS, its service and its budget, as the embedded API server has it."""
+"""A served cluster with CoreDNS, its Service and its budget, on the embedded API server."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def a_zoned(name: str, zone: str, **more: str) -> Doc:
 
 @dataclass
 class DnsLab:
-    """Mutable. `speed`: virtual seconds in a second."""
+    """A served cluster with CoreDNS. Mutable. `speed`: virtual seconds in a second."""
 
     nodes: Sequence[Doc] = (a_zoned("n0", "a"), a_zoned("n1", "a"), a_zoned("n2", "b"))
     objects: Mapping[str, Doc] = field(default_factory=a_dns)
@@ -115,7 +115,7 @@ class DnsLab:
 
 
 def left_of_measures(api: Api) -> list[str]:
-    """Names of what measurements have made and is still there."""
+    """The names of remaining objects that measurements have created."""
 
     def names(plane: ControlPlane) -> list[str]:
         items = [*plane.store.list("configmaps"), *plane.store.list("pods")]

@@ -1,4 +1,4 @@
-"""Looking at CoreDNS's pods until each has taken its Corefile up, and what a change would reset."""
+"""Wait until each CoreDNS pod has reloaded its Corefile; and the fields that a change would reset."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ONE, TWO = (a_pod(f"coredns-{at}", "kube-system", node=f"n-{at}") for at in (1, 
 
 @dataclass
 class FakeResolvers:
-    """`lines`: what each pod prints, and when. Mutable."""
+    """`lines`: the log lines of each pod, and their times. Mutable."""
 
     time: Time
     there: tuple[Pod, ...] | Unknown = (ONE, TWO)
@@ -53,7 +53,7 @@ class FakeResolvers:
 
 @dataclass
 class Case:
-    """Mutable."""
+    """A change of CoreDNS and the cluster in which it is made. Mutable."""
 
     time: Time = field(default_factory=Time)
     told: Callable[[], int] = lambda: 0
@@ -143,7 +143,8 @@ def test_a_pod_that_refuses_between_two_questions_says_why() -> None:
     case = Case()
 
     class Slow(FakeResolvers):
-        """Each question takes a tenth of a second; both pods refuse while the first is asked, whichever that is."""
+        """Each question takes a tenth of a second; both pods refuse during the first question, to whichever pod it
+        is."""
 
         def metrics(self, pods: Collection[str], port: int) -> Mapping[str, str | Absent | Unknown]:
             self.time.sleep(0.1)

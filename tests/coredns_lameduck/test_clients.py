@@ -1,4 +1,4 @@
-"""Clients that keep their UDP socket: by the mode of kube-proxy, and where NodeLocal DNSCache answers."""
+"""DNS clients that keep their UDP socket: the effect of kube-proxy's mode and of NodeLocal DNSCache."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_in_ipvs_mode_node_local_dns_cache_is_asked_only_where_the_kubelets_name
 )
 @pytest.mark.parametrize("of", [config(""), Absent("none"), Unknown("forbidden", "get configmaps")])
 def test_a_flag_is_the_mode_where_no_file_is_named(words: list[str], of: Doc | Absent | Unknown) -> None:
-    """With the ConfigMap that EKS left behind, it passed."""
+    """It passed before, with the ConfigMap that EKS left behind."""
     (finding,) = found(of, by=daemon_set(*words))
     assert finding.status is Status.FAIL and finding.subject.kind == "DaemonSet"
     assert f"for up to {10 if '--ipvs-udp-timeout=10s' in words else 300} s" in finding.message
@@ -103,7 +103,7 @@ def test_without_a_mode_in_its_flags_it_is_in_iptables_mode() -> None:
 
 
 def test_the_flags_of_a_container_beside_it_are_not_its_own() -> None:
-    """A sidecar with a file of its own made it pass."""
+    """It passed before, if a sidecar had a file of its own."""
     beside = [
         {"name": "reloader", "args": ["--config=/etc/reload", "--proxy-mode=iptables"]},
         {"name": "kube-proxy", "command": ["kube-proxy", "--proxy-mode=ipvs"]},

@@ -1,4 +1,5 @@
-"""Each thing that can be wrong with CoreDNS: told where it is so, silent where not, unknown where nobody knows."""
+"""Each possible fault of CoreDNS: reported where it exists, not reported where it does not, unknown where a fact is
+missing."""
 
 from __future__ import annotations
 
@@ -325,7 +326,7 @@ def test_every_code_is_told_by_some_test() -> None:
 
 
 def test_an_image_of_ones_own_may_have_plugins_of_its_own() -> None:
-    """And still it has none of those that CoreDNS has taken out."""
+    """Even so it has none of the plugins that CoreDNS has removed."""
     own = deployment(container={"image": "111122223333.dkr.ecr.eu-west-1.amazonaws.com/dns:v1.11.4"})
     text = COREFILE.replace("    loop\n", "    loop\n    unbound\n")
     found = findings(facts(doc=own, text=text))

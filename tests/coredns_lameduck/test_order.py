@@ -1,4 +1,4 @@
-"""How long a shutdown takes, what is done first and by what: no number and no command that is not so."""
+"""The duration of a shutdown, and the order and tools of the fixes: every number and every command is correct."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_each_zone_has_its_nodes_and_its_pods() -> None:
     ],
 )
 def test_what_the_fix_of_the_queue_restarts_depends_on_what_is_missing(version: str, missing: str, moves: str) -> None:
-    """As `interruption` says of the same Karpenter."""
+    """`interruption` reports the same for this Karpenter."""
     plan = {
         "setting": lambda: planned(an_install(version, variable=Absent("it has no such variable"))),
         "queue": lambda: planned(an_install(version), queue=Absent("SQS has none of this name")),
@@ -149,7 +149,7 @@ def test_what_the_fix_of_the_queue_restarts_depends_on_what_is_missing(version: 
 
 
 def test_what_is_proposed_against_unheard_notices_says_what_its_command_does() -> None:
-    """A command that only shows the log is not called one that makes what is missing."""
+    """A command that only shows the log is not described as one that creates missing resources."""
     only_logged = planned(an_install(), logs={LEADER: FAILED}, figures=DeliveryMetrics())
     (link,) = (each for each in only_logged.links if each.failed and each.vital)
     told = interruption_notices(only_logged)
@@ -164,7 +164,7 @@ EKS = Shutdown(grace_s=30, lameduck_s=5)
 
 
 def test_what_eks_ships_may_be_too_short_and_the_usual_advice_does_not_fit() -> None:
-    """Only what is shorter than any node hears of it is short for certain; the rest is an estimate."""
+    """Only a lameduck shorter than the delay of any node is certainly too short; the rest is an estimate."""
     found = shutdown_budget(EKS, nodes=100)
     assert (found.propagation.seconds, found.least_s, found.advised_s, found.most_s) == (2, 7, 20, 25)
     assert found.may_be_too_short and not found.is_too_short and not found.is_too_long and found.has_safe_value
@@ -247,8 +247,8 @@ MEASURED = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
 def test_no_answer_was_lost_with_the_lameduck_that_is_still_there(
     seconds: int, days: int, written: str, short: bool
 ) -> None:
-    """Pods were seen to answer for 7 s; that 5 s were enough is known only where the Corefile is the same as then. Pods
-    that answered for 15 s were held by more than a lameduck of 5 s."""
+    """Pods were observed to answer for 7 s; that 5 s were enough is known only if the Corefile is unchanged since then.
+    Pods that answered for 15 s were held by more than a lameduck of 5 s."""
     found = facts(text=lameduck("5s"))
     doc = found.objects[COREDNS_CONFIG_MAP]
     assert isinstance(doc, dict)

@@ -1,4 +1,5 @@
-"""A cluster in virtual time in which CoreDNS leaves and pods ask: what measurements are given in tests."""
+"""A cluster in virtual time in which CoreDNS pods end and client pods send questions: input for tests of
+measurements."""
 
 from __future__ import annotations
 
@@ -38,8 +39,9 @@ STANDS = {
 
 @dataclass
 class World:
-    """Mutable. `lame_s`: so long a pod answers after it was told to end, `away_s`: until the proxies have heard of it.
-    `stands`: how the pods that ask stand, by the end of their names; `says` to each eviction, in their order."""
+    """Mutable. `lame_s`: how long a pod answers after its termination began, `away_s`: the time until the proxies have
+    removed it. `stands`: the states of the client pods, by the end of their names; `says`: the answer to each eviction,
+    in their order."""
 
     service_is: DnsService | Absent | Unknown = field(default_factory=lambda: DnsService(V4))
     workload_is: CoreDnsDeployment | Absent | Unknown = field(default_factory=lambda: CoreDnsDeployment("d", 2))
@@ -175,7 +177,7 @@ class World:
         return line | {"refused": 0, "failed": 0, "unsure": 0, "unsent": unsent, "ms": [0.4, 0.8, 1.2], "why": []}
 
     def _answered(self, address: str, when: float) -> bool:
-        """Of the service: every endpoint that the proxies know answers."""
+        """The answers of the service: every endpoint that the proxies know answers."""
         answers = {pod.addresses[0]: self._answers(pod, when) for pod in self.pods}
         if address in answers:
             return answers[address]
@@ -195,7 +197,8 @@ class World:
 
 
 class Ground:
-    """The world as `ports.ProbeNamespace`: a pod's stand and CoreDNS's have one name there."""
+    """The simulated cluster as `ports.ProbeNamespace`: the statuses of client pods and CoreDNS pods share one name
+    there."""
 
     def __init__(self, world: World) -> None:
         self._world = world

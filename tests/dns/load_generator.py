@@ -1,4 +1,4 @@
-"""The packed load generator as a process of its own, isolated from what is installed, and what it printed."""
+"""The packed load generator as a separate process, isolated from installed packages, and its output."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def plan(targets: Targets, **wanted: Any) -> str:
 
 
 class Asking:
-    """`lines`: what it has printed so far, each an object. Mutable: another thread reads."""
+    """`lines`: the lines printed so far, each an object. Mutable: another thread reads them."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
@@ -42,7 +42,7 @@ class Asking:
             self.lines.append(json.loads(line))
 
     def end(self) -> None:
-        """No more questions; those that are open get their time."""
+        """Stop asking; open questions get their time to be answered."""
         self.process.send_signal(signal.SIGTERM)
         self.over()
 
@@ -52,7 +52,7 @@ class Asking:
         assert not self._reader.is_alive()
 
     def sums(self) -> dict[tuple[str, str], Counter[str]]:
-        """By target and transport, from the seconds; the last line must say the same."""
+        """The sums by target and transport, from the seconds; the last line must have the same sums."""
         found: dict[tuple[str, str], Counter[str]] = {}
         for line in self.lines:
             if "t" in line:
@@ -65,7 +65,7 @@ class Asking:
         return found
 
     def of(self, target: str) -> Counter[str]:
-        """Over both transports."""
+        """The sum over both transports."""
         return sum((each for (to, _), each in self.sums().items() if to == target), Counter())
 
 
@@ -75,7 +75,7 @@ def _numbers(line: Mapping[str, Any]) -> Counter[str]:
 
 @contextmanager
 def asking(folder: Path, text: str, *flags: str) -> Iterator[Asking]:
-    """It has begun when this is entered."""
+    """Run the load generator; it has started when the block is entered."""
     file = folder / f"dns-load-{time.monotonic_ns()}.pyz"
     file.write_bytes(packed())
     argv: Sequence[str] = [sys.executable, "-I", "-S", "-B", *flags, str(file), "--plan", text]

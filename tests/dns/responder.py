@@ -1,9 +1,10 @@
-"""A DNS server that leaves as CoreDNS does: by its Corefile's lameduck, over real UDP and TCP, with /health and /ready.
+"""A DNS server that shuts down like CoreDNS: with its Corefile's lameduck, over real UDP and TCP, with /health and
+/ready.
 
-What it does from SIGTERM on is what `tests/data/recordings/coredns-shutdown.jsonl.gz` shows of the real one: /ready is
-closed at once; while it is a lame duck it answers DNS and /health as before, and another SIGTERM changes nothing; then
-all is closed, and it exits with 0. As a process: ``python -m tests.dns.responder --corefile TEXT --scale 0.1``; a line
-of JSON tells its ports.
+From SIGTERM on it behaves as the real one in `tests/data/recordings/coredns-shutdown.jsonl.gz`: /ready is closed at
+once; during lameduck it answers DNS and /health as before, and another SIGTERM changes nothing; then all ports are
+closed, and it exits with 0. As a process: ``python -m tests.dns.responder --corefile TEXT --scale 0.1``; it prints its
+ports as a line of JSON.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ HOSTS = ("127.0.0.1", "::1")
 
 @dataclass(frozen=True)
 class Behaviour:
-    """`delay_s` before each answer; `truncate` those over UDP; `mute`: nothing is answered."""
+    """`delay_s` before each answer; `truncate` answers over UDP; `mute`: no question is answered."""
 
     rcode: int = NXDOMAIN
     delay_s: float = 0.0
@@ -63,7 +64,7 @@ class Datagrams(asyncio.DatagramProtocol):
 
 
 class Responder:
-    """One server. `scale`: how long a second of its Corefile is."""
+    """One server. `scale`: the duration of a second of its Corefile."""
 
     def __init__(self, corefile: Corefile, scale: float, behaviour: Behaviour) -> None:
         found = lameduck_s(corefile)
@@ -81,7 +82,8 @@ class Responder:
         self._servers: dict[str, list[asyncio.Server]] = {"tcp": [], "health": [], "ready": []}
 
     async def open(self) -> dict[str, object]:
-        """The port of DNS, the same everywhere, the families, and the ports of health and ready."""
+        """Open the sockets: the port of DNS, the same for UDP and TCP, the address families, and the ports of health
+        and ready."""
         port, hosts = await self._open_dns()
         told: dict[str, object] = {"port": port, "hosts": hosts}
         for name in self._http:
@@ -106,7 +108,7 @@ class Responder:
                         lambda: Datagrams(self._behaviour), local_addr=(host, port)
                     )
                     udp.append(transport)
-            except OSError:  # somebody else has that port there
+            except OSError:  # another process has that port there
                 for each in (*made, *udp):
                     each.close()
                 continue
@@ -139,7 +141,7 @@ class Responder:
             writer.close()
 
     async def leave(self) -> None:
-        """From SIGTERM on."""
+        """Shut down, from SIGTERM on."""
         if self.lameduck_s:
             self._close("ready")
             await asyncio.sleep(self.lameduck_s)

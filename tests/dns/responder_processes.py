@@ -1,4 +1,4 @@
-"""Responders as processes, and what is seen of one from outside."""
+"""Responders as separate processes, and their state as seen by a client."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def until(holds: Callable[[], bool], what: str = "") -> None:
 
 @dataclass(frozen=True)
 class Seen:
-    """Who answers at one moment; None: it has none."""
+    """The answering ports at one moment; None: the responder has no such port."""
 
     udp: bool
     tcp: bool
@@ -45,7 +45,7 @@ class Seen:
 
 @dataclass
 class Leaving:
-    """A process, its ports, and when it was told to end. Mutable: it ends."""
+    """A process, its ports, and the time of its signal. Mutable: it ends."""
 
     process: subprocess.Popen[str]
     port: int
@@ -58,7 +58,7 @@ class Leaving:
         return HOSTS if self.v6 else HOSTS[:1]
 
     def tell(self, number: signal.Signals = signal.SIGTERM) -> float:
-        """The moment before it is told."""
+        """Send the signal; returns the time just before."""
         now = time.monotonic()
         self.process.send_signal(number)
         return now
@@ -68,7 +68,7 @@ class Leaving:
         return self.process.poll() is not None
 
     def seen(self) -> Seen:
-        """/ready is looked at first: where it is closed, so is what was closed before it."""
+        """/ready is checked first: if it is closed, so is every port that was closed before it."""
         ready = None if self.ready is None else gets(self.ready, "/ready")
         health = None if self.health is None else gets(self.health, "/health")
         return Seen(asks_udp(self.port), asks_tcp(self.port), health, ready)
@@ -95,7 +95,7 @@ def several(count: int, corefile: str, scale: float = 1.0) -> Iterator[list[Leav
 
 @contextmanager
 def answering(behaviours: Mapping[str, Behaviour]) -> Iterator[dict[str, int]]:
-    """Servers in a thread of this process, none of which leaves; the port of each."""
+    """Servers in a thread of this process that do not shut down; returns the port of each."""
     loop = asyncio.new_event_loop()
     corefile = parse_corefile(".:53 {\n health\n}\n")
     assert isinstance(corefile, Corefile)

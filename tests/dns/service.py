@@ -1,6 +1,6 @@
-"""A service in front of responders, as kube-proxy makes one: each flow goes to one of its endpoints, and one that has
-ended is taken out only after a while. What is sent to one that is gone meets silence, as with a pod that is gone.
-"""
+"""A Service in front of responders, as kube-proxy implements it: each flow goes to one of its endpoints, and an
+endpoint that has ended is removed only after a delay. Packets to a removed responder get no answer, as with a deleted
+pod."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.dns.responder import HOSTS
 
 
 class Service:
-    """On the port `port` of 127.0.0.1. Mutable: endpoints are taken out; `flows`: how many went to each over each
-    transport."""
+    """A Service on the port `port` of 127.0.0.1. Mutable: endpoints are removed; `flows`: the number of flows to each
+    endpoint over each transport."""
 
     def __init__(self, endpoints: Sequence[int]) -> None:
         self._endpoints = list(endpoints)
@@ -32,17 +32,17 @@ class Service:
         return tuple(self._endpoints)
 
     def take_out(self, endpoint: int) -> None:
-        """The proxy has heard that it has ended."""
+        """Remove an endpoint: the proxy has received its end."""
         self._loop.call_soon_threadsafe(self._endpoints.remove, endpoint)
 
     def chosen(self, transport: str) -> int:
-        """By chance, as kube-proxy's rules do it: turns would be in step with those who ask in turns."""
+        """A random endpoint, as by kube-proxy's rules: a round robin would be in step with clients that ask in turn."""
         endpoint = random.choice(self._endpoints)
         self.flows[transport, endpoint] += 1
         return endpoint
 
     def tracked(self, addr: tuple[str, int]) -> int:
-        """A flow that is known goes on to its endpoint until that is taken out, as with conntrack."""
+        """A known flow keeps its endpoint until that is removed, as with conntrack."""
         if self._tracked.get(addr) not in self._endpoints:
             self._tracked[addr] = self.chosen("udp")
         return self._tracked[addr]
@@ -59,7 +59,7 @@ class Service:
             return
 
     async def relay(self, data: bytes, reply: asyncio.DatagramTransport, addr: tuple[str, int]) -> None:
-        """One flow: its answer goes back to where it came from."""
+        """Relay one flow: its answer goes back to its source."""
         transport, _ = await self._loop.create_datagram_endpoint(
             lambda: _Back(reply, addr), remote_addr=(HOSTS[0], self.tracked(addr))
         )
@@ -120,7 +120,7 @@ class _Front(asyncio.DatagramProtocol):
 
 
 class _Back(asyncio.DatagramProtocol):
-    """What comes of one flow; that nobody listens there is passed over, as packets to nowhere are."""
+    """The answers of one flow; an error because no process listens is ignored, as with packets to an unused address."""
 
     def __init__(self, reply: asyncio.DatagramTransport, addr: tuple[str, int]) -> None:
         self._reply, self._addr = reply, addr

@@ -1,6 +1,5 @@
-"""What the load generator calls answered, late, lost, refused and failed; when it ends; and that it blames nobody
-for its own
-lateness."""
+"""The load generator's classes answered, late, lost, refused and failed; its end; and that its own delays are not
+counted against a server."""
 
 from __future__ import annotations
 
@@ -44,7 +43,7 @@ def test_what_came_of_each_question_is_called_by_its_name(tmp_path: Path) -> Non
         "truncated": Behaviour(truncate=True),
     }
     with socket.socket() as bound, answering(behaviours) as ports:
-        bound.bind((HOSTS[0], 0))  # nobody listens there, over TCP or UDP
+        bound.bind((HOSTS[0], 0))  # no process listens there, over TCP or UDP
         targets = {name: (HOSTS[0], port) for name, port in (*ports.items(), ("nobody", bound.getsockname()[1]))}
         with asking(tmp_path, plan(targets, seconds=1, rate=5, timeout=3, late=0.8)) as asked:
             asked.over()
@@ -85,7 +84,7 @@ def test_a_kept_socket_is_one_flow_and_moves_on_when_its_endpoint_is_taken_out(t
 
 
 def test_questions_that_are_due_at_once_open_one_kept_socket() -> None:
-    """The first of them is still opening it."""
+    """The first question is still opening the socket."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as bound:
         bound.bind((HOSTS[0], 0))
         bound.settimeout(5)
@@ -102,7 +101,7 @@ def test_questions_that_are_due_at_once_open_one_kept_socket() -> None:
 
 @pytest.mark.long
 def test_slow_answers_do_not_slow_the_questions(tmp_path: Path) -> None:
-    """As many as were planned, though each answer takes longer than all of them together."""
+    """It asks as often as planned, though each answer takes longer than all questions together."""
     found = asked_once(tmp_path, "--delay", "1.5", timeout=20, late=15, rate=20).of("it")
     assert found["sent"] + found["unsent"] == 40
 
@@ -123,7 +122,7 @@ def test_told_twice_it_does_not_wait_for_answers(tmp_path: Path) -> None:
             asked.process.send_signal(signal.SIGTERM)
             while asked.process.poll() is None:
                 asked.process.send_signal(signal.SIGTERM)
-                time.sleep(0.01)  # a flood of signals fills stderr with warnings, which nobody reads
+                time.sleep(0.01)  # a flood of signals fills stderr with warnings, which no process reads
             asked.over()
     found = asked.of("it")
     assert found["lost"] == found["answered"] == 0 and found["unsure"] == found["sent"]
@@ -132,7 +131,7 @@ def test_told_twice_it_does_not_wait_for_answers(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="a process cannot be stopped here")
 def test_seconds_in_which_it_slept_are_unknown_and_nothing_is_lost(tmp_path: Path) -> None:
-    """Stopped for longer than a client would wait, as a node without any CPU left stops it."""
+    """The process is stopped for longer than a client would wait, as on a node without free CPU."""
     wanted = {"timeout": 1.0, "late": 0.9}
     with responding(NONE) as one, asking(tmp_path, plan({"it": (HOSTS[0], one.port)}, **wanted)) as asked:
         for _ in range(2):

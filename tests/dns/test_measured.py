@@ -1,7 +1,8 @@
-"""The real load generator, as a process, over real sockets, while a DNS server leaves a service: what is lost, and why.
+"""The real load generator, as a process, over real sockets, while a DNS server leaves a service: lost answers and their
+cause.
 
-How fast the machine is decides nothing: each step waits for the one before, and a run in which the order of things that
-is meant did not come about (the proxy heard of it only after lameduck was over) is made again.
+The speed of the machine decides nothing: each step waits for the one before, and a run whose events did not come in the
+intended order (the proxy removed the endpoint only after lameduck was over) is repeated.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ ENOUGH = 8
 
 
 def flows_more(service: Service, ports: list[int]) -> None:
-    """Until each of them was sent so many more flows over each transport."""
+    """Wait until each endpoint has received so many more flows over each transport."""
     before = service.flows.copy()
     wanted = [(by, port) for by in ("udp", "tcp") for port in ports]
     until(lambda: all(service.flows[each] >= before[each] + ENOUGH for each in wanted), "no flows")
@@ -35,7 +36,7 @@ def flows_more(service: Service, ports: list[int]) -> None:
 
 @dataclass(frozen=True)
 class Course:
-    """One run: what the load generator found, and whether it went in the order that was meant."""
+    """One run: the results of the load generator, and whether the events came in the intended order."""
 
     asked: Asking
     code: int
@@ -52,8 +53,8 @@ def targets(service: Service, one: Leaving, two: Leaving) -> dict[str, tuple[str
 
 
 def course(folder: Path, corefile: str, scale: float, propagated_s: float, killed: bool = False) -> Course:
-    """One of two endpoints leaves; the proxy takes it out after `propagated_s`, and, where it is gone before, after
-    some flows went to where it was. `killed`: by a grace period that is over before lameduck is."""
+    """One of two endpoints ends; the proxy removes it after `propagated_s`, and, if it ends before that, after some
+    flows to its address. `killed`: by a grace period that is shorter than lameduck."""
     with several(2, corefile, scale) as (one, two), serving([one.port, two.port]) as service:
         with asking(folder, plan(targets(service, one, two))) as asked:
             flows_more(service, [one.port, two.port])

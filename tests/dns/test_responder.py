@@ -1,7 +1,8 @@
-"""The responder leaves as the real CoreDNS did: each recorded case, at a quarter of its time.
+"""The responder shuts down like the real CoreDNS: each recorded case, at a quarter of its time.
 
-Held against the recording are order and cause: what is closed at once, what goes on until lameduck is over or the kill
-comes, how it exits, and that nothing ends sooner than its cause. How much later that is seen depends on the machine.
+Order and cause are compared with the recording: the ports that close at once, those that stay open until lameduck is
+over or the kill comes, the exit code, and that nothing ends sooner than its cause. How much later the test sees that
+depends on the machine.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def lameduck(case: dict[str, Any]) -> float:
 
 
 def then(case: dict[str, Any]) -> tuple[signal.Signals, float] | None:
-    """The second signal, and when, in recorded seconds."""
+    """The second signal, and its time, in recorded seconds."""
     if case["then"] is None:
         return None
     name, *_, number, _ = case["then"].split()
@@ -47,7 +48,7 @@ def recorded(change: dict[str, Any], case: dict[str, Any]) -> Seen:
 
 
 def states(leaving: Leaving) -> list[Seen]:
-    """Each that was seen from the moment on at which the signal had been heard, the same ones once."""
+    """Each state from the moment at which the signal had been received, without repetitions."""
     found: list[Seen] = []
     ends_s = time.monotonic() + LONGEST_S
     while not leaving.gone or not found:
@@ -94,7 +95,7 @@ def test_it_leaves_as_recorded(case: dict[str, Any]) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("case", [c for c in CASES if c["lastUdpAnswer"]], ids=lambda case: case["name"])
 def test_a_lame_duck_answers_until_its_cause(case: dict[str, Any]) -> None:
-    """At one moment in between: /ready is closed, all else is as it was, as recorded."""
+    """At one moment during lameduck: /ready is closed, and all else is unchanged, as recorded."""
     with responding(case["corefile"], LONG) as leaving:
         leaving.tell()
         until(lambda: leaving.seen().ready is False)

@@ -1,6 +1,6 @@
-"""A kube-apiserver for reading, over real sockets: lists with pages, refusals as recorded, faults on demand.
+"""A fake kube-apiserver for reading, over real sockets: lists with pages, refusals as recorded, faults on demand.
 
-What nobody scripted behaves like the recorded server: unknown paths are 404, an unknown token is 401.
+Without a script it behaves like the recorded server: unknown paths are 404, an unknown token is 401.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """`sent`: bytes of the body after which the connection is reset; None sends all. `delay`: seconds. `raw`: what is
-    written instead of all else, for as long as the client is there."""
+    """`sent`: bytes of the body after which the connection is reset; None sends all. `delay`: seconds. `raw`: bytes
+    that are sent instead, until the client disconnects."""
 
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
@@ -112,7 +112,7 @@ class ApiServer:
         self._http.server_close()
 
     def script(self, path: str, *replies: Reply) -> None:
-        """Answer the next requests for `path` so, one reply each, then as usual."""
+        """Answer the next requests for `path` with these replies, one each, then as before."""
         self._scripts.setdefault(path, []).extend(replies)
 
     def asked(self, path: str) -> list[Request]:
@@ -166,11 +166,11 @@ class ThreadedServer(http.server.ThreadingHTTPServer):
     request_queue_size = 64
 
     def server_bind(self) -> None:
-        """Without asking a resolver for the name of 127.0.0.1, as http.server would."""
+        """Bind without a resolver request for the name of 127.0.0.1, which http.server would send."""
         socketserver.TCPServer.server_bind(self)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up, or a handshake that fails, is part of many tests."""
+        """Ignore the error: many tests have a client that disconnects, or a handshake that fails."""
 
 
 def _handler(server: ApiServer) -> type[http.server.BaseHTTPRequestHandler]:
@@ -225,9 +225,9 @@ def _handler(server: ApiServer) -> type[http.server.BaseHTTPRequestHandler]:
                 self._reset()
 
         def _reset(self) -> None:
-            """RST instead of a polite end."""
+            """Send RST instead of a normal close."""
             self.wfile.flush()
-            time.sleep(0.02)  # what was written must be on its way, or it dies with the connection
+            time.sleep(0.02)  # the written bytes must have been sent, or the reset discards them
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self.connection.close()
             self.close_connection = True

@@ -14,7 +14,7 @@ from tests.fakes.programs import program
 def one(
     path: Path, server: str, ca: bytes = b"", user: dict[str, Any] | None = None, name: str = "test", **cluster: Any
 ) -> str:
-    """Write a kubeconfig and return its path. JSON is YAML enough for kubectl and for us."""
+    """Write a kubeconfig and return its path. JSON is sufficient YAML for kubectl and for this tool."""
     fields = {"server": server, **({"certificate-authority-data": b64(ca)} if ca else {}), **cluster}
     return many(path, {name: fields}, {name: user or {}}, {name: (name, name)}, name)
 

@@ -1,4 +1,4 @@
-"""Sends single requests to a served cluster, over HTTP or in this process; and clocks that tests move."""
+"""Send single requests to a served cluster, over HTTP or in this process; and clocks that tests move."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ START = datetime(2026, 11, 20, 12, 0, tzinfo=timezone.utc)
 
 @dataclass
 class Hands:
-    """A clock that stands still until it is moved; sleeping moves it."""
+    """A clock that stands still until a test moves it; sleeping moves it."""
 
     seconds: float = 1000.0
 
     def clock(self, wall: float = 0.0) -> Clock:
-        """`wall`: so much is this machine's wall clock off."""
+        """A clock; `wall`: the offset of this machine's wall clock."""
         return Clock(lambda: self.seconds, lambda: START + timedelta(seconds=self.seconds + wall), self.sleep)
 
     def sleep(self, seconds: float) -> None:
@@ -34,7 +34,7 @@ class Hands:
 
 @dataclass
 class HttpSender:
-    """`dates`: the server's clock in the place of its Date header, None for none at all. `sent` is all that was."""
+    """`dates`: the server's clock instead of its Date header, None for none. `sent`: all sent requests."""
 
     url: str
     dates: Callable[[], datetime | None] | None = None
@@ -70,7 +70,7 @@ class HttpSender:
 
 @dataclass
 class DirectSender:
-    """The same without a port between."""
+    """The same without a port: requests are passed directly to the server."""
 
     api: RequestHandler
     token: str

@@ -1,4 +1,4 @@
-"""Answers of members, clean unless a test says more."""
+"""Answers of fleet members, without findings unless a test gives some."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def a_finding(
 
 
 def an_answer(*findings: MemberFinding, exit_code: int | None = None) -> JudgedMember:
-    """Its exit code follows from its findings."""
+    """An answer; its exit code follows from its findings."""
     statuses = {each.status for each in findings}
     usual = 1 if Status.FAIL in statuses else 5 if Status.UNKNOWN in statuses else 0
     who = Identity("prod", "shop", "111122223333", "eu-west-1", "v1.33")

@@ -1,4 +1,4 @@
-"""Asking many clusters: at most so many at once, all of them, and nobody any more once it is told to end."""
+"""Requests to many clusters: a limited number at once, to all of them, and no new one after a signal to end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def whose(member: FleetMember) -> Identity:
 
 
 class Lazy:
-    """Answers the last that was asked first, and one at a time; or breaks."""
+    """A runner that answers the last started member first, and one at a time; or fails."""
 
     def __init__(self, breaks: bool = False) -> None:
         self.asked: list[FleetMember] = []

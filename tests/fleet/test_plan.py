@@ -1,4 +1,4 @@
-"""What answers of many clusters come to: the order of rows, one exit code."""
+"""The result for many clusters: the order of rows, one exit code."""
 
 from __future__ import annotations
 

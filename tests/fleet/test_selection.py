@@ -1,4 +1,4 @@
-"""Which clusters a fleet has: names, patterns, entries of a file, and what is refused in one sentence."""
+"""The clusters of a fleet: names, patterns, entries of a file, and refusals in one sentence."""
 
 from __future__ import annotations
 

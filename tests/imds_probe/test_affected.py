@@ -1,4 +1,4 @@
-"""Which pods are affected where the metadata service is not reached: every world that was seen, and its truth."""
+"""Pods that are affected if they cannot reach the metadata service: every observed case, with its correct result."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ REGION_LINE = "botocore.exceptions.NoRegionError: You must specify a region."
 
 
 def test_a_log_that_says_so_names_what_is_lacking_and_what_helps() -> None:
-    """Whatever EC2 refuses; one that has a role is not told to get one."""
+    """This holds for any refusal of EC2; a pod that has a role is not advised to get one."""
     found = judged(pod(LBC, ready=False), inside(log="failed to get VPC ID"))
     assert "lacks the id of its VPC" in found.reason and found.log_line == "failed to get VPC ID"
     assert "the hop limit is 1, but 2 are needed" in found.location and "--aws-vpc-id" in found.way_out and found.source

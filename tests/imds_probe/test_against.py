@@ -1,4 +1,4 @@
-"""A probe of the metadata service beside an earlier one: which nodes and pods either was about."""
+"""A probe of the metadata service compared with an earlier one: the nodes and pods of each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GONE = FindingOutline("imds-pods-broken", Subject("Deployment", "gone", "shop"),
 
 
 def changes(options: dict[str, Any], now: dict[str, Any], *found: Finding, gone: FindingOutline = GONE) -> list[str]:
-    """What becomes of `gone`."""
+    """The changes that result for `gone`."""
     earlier = SavedResult(
         "x", CLUSTER.identity, CLUSTER.source, CLUSTER.observed_at, "1", options, complete_kinds(CLUSTER), (gone,)
     )

@@ -1,5 +1,5 @@
-"""What CloudWatch has counted of requests without a token, and what CloudTrail and IAM have kept of the role of nodes:
-what it proves, and what it does not."""
+"""Evidence: requests without a token that CloudWatch has counted, and uses of the node role in CloudTrail and IAM; what
+it proves, and what it does not prove."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LONG = Imdsv1Requests(0, None, 14)
 
 
 def told(*calls: Imdsv1Requests | Unknown, tokens: str = "optional") -> dict[str, Finding]:
-    """Of nodes of one group that all come back with tokens required."""
+    """The facts of nodes of one group that all return with tokens required."""
     kinds = ["own template"] * len(calls)
     world = cloud(*kinds, options=MetadataOptions(tokens, 2), said=DeclaredMetadataOptions("required", 2))
     facts = replace(world.facts(), v1_calls={ident(at): each for at, each in enumerate(calls)})
@@ -88,14 +88,14 @@ def test_what_was_asked_for_is_answered() -> None:
     assert "figures of 1 of 2 instances" in denied["imds-v1-counted"].message
 
 
-# What the role of nodes was used for.
+# Uses of the node role.
 
 DAY = timedelta(days=1)
 CLOUDTRAIL, IAM = EvidenceSource.CLOUDTRAIL, EvidenceSource.IAM
 
 
 def uses(*of: str, age: timedelta = DAY, **more: int) -> RoleUses:
-    """``s3:ListBuckets``, or a service alone, as IAM tells it."""
+    """``s3:ListBuckets``, or only a service, as IAM reports it."""
     found = (each.partition(":") for each in of)
     made = (RoleUse(service, NOW - age, action, "boto3/1.2" if action else "", **more) for service, _, action in found)
     return RoleUses(NOW - 90 * DAY, tuple(made))
@@ -114,7 +114,7 @@ def planned(
     now: int = 2,
     later: int = 1,
 ) -> MetadataPlan:
-    """Of two nodes of one group, with a pod each of which nothing is known. Pods reach the service `now`."""
+    """The plan for two nodes of one group, each with one pod without known facts. Pods reach the service `now`."""
     said = DeclaredMetadataOptions("required", later)
     world = cloud("own template", "own template", options=MetadataOptions("required", now), said=said)
     world.pods = pods or [an_app(f"p{at}", node=f"n{at}") for at in range(2)]
@@ -140,7 +140,7 @@ def why(plan: MetadataPlan, pod: str) -> str:
 
 
 def test_what_a_program_on_the_node_did_makes_its_pods_possible() -> None:
-    """Without evidence they have no known need; the pod of the other node keeps that."""
+    """Without evidence they have no known need; the pod of the other node keeps that status."""
     assert set(effects(planned({})).values()) == {Effect.NO_KNOWN_NEED}
     plan = planned(
         {CLOUDTRAIL: {"n0": uses("s3:ListBuckets", "ec2:DescribeInstances"), "n1": uses("ecr:BatchGetImage")}}
@@ -192,7 +192,7 @@ def test_a_role_of_its_own_is_not_that_of_the_node() -> None:
 
 
 def test_what_a_pod_cannot_reach_now_it_has_not_used() -> None:
-    """Where the hop limit is 1 already, a program of the host or with its network has used the role."""
+    """If the hop limit is 1 already, a process of the host or one in its network has used the role."""
     plan = planned({CLOUDTRAIL: {"n0": uses("s3:ListBuckets")}, IAM: {"n0": uses("s3")}}, now=1)
     assert set(effects(plan).values()) == {Effect.NO_KNOWN_NEED}
     (group,) = plan.groups
@@ -200,20 +200,21 @@ def test_what_a_pod_cannot_reach_now_it_has_not_used() -> None:
 
 
 def test_evidence_proposes_no_higher_hop_limit() -> None:
-    """It does not show that a pod with a network of its own needs the service."""
+    """It does not show that a pod with its own network needs the service."""
     plan = planned(BUCKETS)
     ((_, choice),) = offered_fixes(plan, plan.facts.cluster)
     assert choice.fixes == () and "EKS Pod Identity" in found(plan)["imds-role-used"].remedy[0].text
 
 
 def test_what_holds_for_one_replica_holds_for_the_others() -> None:
-    """They run the same program: a workload is not said to be without a known need beside that."""
+    """They run the same program: the report does not say as well that the workload has no known need."""
     pods = [replace(an_app("web", node=f"n{at}"), name=f"web-{at}") for at in range(2)]
     assert set(effects(planned(BUCKETS, pods)).values()) == {Effect.POSSIBLE}
 
 
 def test_iam_knows_services_and_roles_and_no_node() -> None:
-    """Of a service that the node itself asks, it is silent on pods. CloudTrail, which knows the node, is named."""
+    """For a service that the node itself uses, IAM gives no fact about pods. CloudTrail, which knows the node, is
+    named."""
     plan = planned({IAM: {"n0": uses("ec2", "ssm", "sts"), "n1": uses("ec2")}})
     assert set(effects(plan).values()) == {Effect.NO_KNOWN_NEED}
     plan = planned({IAM: {"n0": uses("s3", "sqs", "sns", "kms"), "n1": uses("s3")}})
@@ -243,7 +244,7 @@ def test_what_was_asked_for_and_not_told_is_said() -> None:
 
 
 def test_of_pods_that_cannot_reach_the_service_already_no_source_can_tell() -> None:
-    """Evidence that was requested, and that is not there, is no pass; nor is it silent beside that of other nodes."""
+    """Evidence that was requested and is missing is no pass; and the report names it beside that of other nodes."""
     plan = planned({CLOUDTRAIL: {}, IAM: {}}, now=1)
     (told,) = [each for each in plan.findings if each.code.name == "imds-role-used"]
     assert told.status is Status.UNKNOWN and told.remedy

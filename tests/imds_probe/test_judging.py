@@ -1,4 +1,4 @@
-"""What each finding says to do: tonight and later, for the nodes that run and for those that come."""
+"""The remedies of each finding: now and later, for the running nodes and for new ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ AUTOSCALER = "registry.k8s.io/autoscaling/cluster-autoscaler:v1.33.0"
 
 
 def breaking(*kinds: str, hops: int = 2, **more: Any) -> tuple[Finding, ...]:
-    """Of one pod on each node, which will break there."""
+    """Findings of one pod on each node, which will break there."""
     of = cloud(*kinds, **more)
     calls = Calls(images=(AUTOSCALER,))
     of.pods = [a_pod(f"p{at}", node=node.name, calls=calls) for at, node in enumerate(of.nodes)]
@@ -47,7 +47,7 @@ def test_where_nobody_can_or_need_change_the_instances_that_is_not_said() -> Non
 
 
 def unknown(of: Cloud) -> dict[str, str]:
-    """The command of the remedy, by when it is that is not known."""
+    """The command of the remedy, by the time for which the fact is unknown."""
     found = [each for each in plan_metadata(of.facts(), 2).findings if each.code.name == "imds-nodes-unknown"]
     return {each.missing: each.remedy[0].command for each in found}
 
@@ -69,7 +69,8 @@ def test_of_an_instance_that_is_gone_nothing_is_said(state: str) -> None:
 
 
 def test_the_first_line() -> None:
-    """Who never had a service is not counted among those that lost it, and a hop limit of 1 is what AWS recommends."""
+    """A pod that never had access is not counted among those that lost it, and a hop limit of 1 is what AWS
+    recommends."""
     said = summary(plan_metadata(cloud("managed", "fargate").facts(), 2))
     assert said.startswith("Pods on 1 of 2 nodes cannot reach the instance metadata service, 1 has none;")
     assert "a hop limit of 1 is what AWS recommends" in said
@@ -84,7 +85,7 @@ LATELY, LONG_AGO = ago(60), ago(3600)
 
 
 def said_of(pod: Pod, kind: str = "managed", *beside: Pod, **more: Any) -> list[object]:
-    """On a node of that kind, of an image and a role that tell nothing."""
+    """The remedies on a node of that kind, of an image and a role that give no facts."""
     of = cloud(kind, **more)
     pod = replace(pod, node=of.nodes[0].name, calls=replace(pod.calls, images=("own/app:1",), role=RoleSource.IRSA))
     of.pods, of.inside = [pod, *beside], {pod.key: PodEvidence(ContainerCommand())}
@@ -138,7 +139,7 @@ def test_the_sentence_about_a_pod_that_fails_does_not_say_that_its_role_is_enoug
 
 
 def test_groups_of_which_nothing_is_known_for_one_reason_are_one_finding() -> None:
-    """As of a snapshot that holds no answers of AWS."""
+    """For example, from a snapshot that holds no answers of AWS."""
     nothing = Unknown("the snapshot holds no answers of AWS")
     world = cloud("managed", "self-managed")
     world.instances = {ident(at): nothing for at in range(2)}
@@ -148,7 +149,8 @@ def test_groups_of_which_nothing_is_known_for_one_reason_are_one_finding() -> No
 
 
 def test_what_was_assumed_already_is_not_advised_again() -> None:
-    """Where the options that are meant are missed."""
+    """The finding on nodes that miss the intended options proposes no command with an assumption that is already
+    made."""
     facts = replace(cloud("managed", options=TWO).facts(), intent=IntendedOptions(1))
     for assumed, command in ((None, "imds-probe --nodegroup blue --assume hops=1"), (AssumedOptions(1), "")):
         plan = plan_metadata(replace(facts, assumed=assumed), 2)

@@ -1,4 +1,4 @@
-"""Which pods are worth a look, whose logs are read, and which lines of them tell what."""
+"""The pods whose logs are read, and the meaning of the lines in them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_who_is_worth_a_look() -> None:
 
 
 def test_who_is_ready_and_has_no_role_is_looked_into_where_there_is_room() -> None:
-    """One of each controller; that there was no room is nothing that is left out."""
+    """One pod of each controller; pods beyond the limit are not reported as left out."""
     apps = [pod(f"app-{n}", owner="app") for n in range(2)]
     role = replace(apps[0], name="role", calls=replace(apps[0].calls, role=RoleSource.IRSA))
     assert names(*apps, role, pod("lbc", LBC)) == ["lbc", "app-0"]
@@ -179,7 +179,7 @@ def test_there_are_enough_of_them() -> None:
     ],
 )
 def test_other_troubles_are_none(log: str) -> None:
-    """A status of another request takes no symptom away."""
+    """The status of another request hides no symptom."""
     assert bool(read_log(log).symptom) is ("EC2MetadataError" in log)
 
 
@@ -206,6 +206,6 @@ def test_any_log_can_be_looked_at(before: str, symptom: LogLine, after: str) -> 
 
 
 def test_no_record_hides_behind_another() -> None:
-    """A text that holds an earlier one would never be found."""
+    """A text that contains an earlier one would never be found."""
     texts = [each.text.lower() for each in LOG_LINES]
     assert [(a, b) for at, b in enumerate(texts) for a in texts[:at] if a in b] == []

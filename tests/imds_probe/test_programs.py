@@ -1,4 +1,4 @@
-"""Who is known to ask the metadata service, and what meets each of its needs otherwise."""
+"""Software that is known to use the metadata service, and the alternative for each of its needs."""
 
 from __future__ import annotations
 

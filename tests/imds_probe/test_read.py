@@ -1,4 +1,4 @@
-"""What is asked of AWS and of pods: all that decides, each once; a refusal leaves the rest."""
+"""The requests to AWS and for pods' logs: every deciding fact, each once; a refusal leaves the other facts."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def cluster() -> Cluster:
 
 
 class Account:
-    """Answers of an account, by name; it notes what was asked. Mutable."""
+    """Answers of an account, by name; it records the requests. Mutable."""
 
     def __init__(self, refuse: str = "") -> None:
         self.asked: list[MachineQuery] = []
@@ -116,7 +116,7 @@ def verdicts(refuse: str = "") -> dict[str, tuple[ImdsReach, ImdsReach]]:
 
 
 def test_a_node_whose_instance_is_not_known_is_not_asked_about_and_that_is_said() -> None:
-    """Its next node has no service, so that its pods may lose the role of the node."""
+    """Its next node has no service, so its pods may lose the role of the node."""
     of = cluster()
     lost = replace(of.nodes[0], provider_id="")
     account = Account()
@@ -184,7 +184,7 @@ LBC = "eks/aws-load-balancer-controller:v2.13.0"
 
 
 class Pods:
-    """Knows two of three, and what was printed before. Keeps what it was asked for."""
+    """Logs of two of three pods, current and previous ones. Records the requests."""
 
     has_logs = True
 

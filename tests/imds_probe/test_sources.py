@@ -1,4 +1,4 @@
-"""Where a node's metadata options come from, for each way of making nodes, now and for the next one."""
+"""The source of a node's metadata options, for each way of provisioning nodes, now and for the next one."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def facts_of(
 
 
 def test_nodes_of_one_group_that_differ_are_two_lines() -> None:
-    """One was mended by hand: the next one will not be."""
+    """One was changed by hand: its replacement will not be."""
     instances = {ident(0): Instance(ident(0), options=ONE), ident(1): Instance(ident(1), options=TWO)}
     facts = facts_of([node(0), node(1)], instances, groups(blue="AL2023_x86_64_STANDARD"))
     broken, mended = node_sets(facts)

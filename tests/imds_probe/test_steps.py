@@ -1,4 +1,4 @@
-"""The whole of a probe over HTTP, on the embedded cluster, also where answers get lost: nothing of it is left."""
+"""A complete probe over HTTP, on the embedded cluster, also with lost answers: no object remains."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def run(
 
 
 def nothing_left(api: Api, done: ProbeRun | None = None) -> None:
-    """Nor is anything under way."""
+    """And no request is in progress."""
     assert (there(api, "pods"), there(api, "configmaps")) == ([], [])
     assert done is None or (done.left, done.not_removed) == ((), "")
 
@@ -100,7 +100,8 @@ def test_more_nodes_than_at_once(tmp_path: Path) -> None:
 
 
 def test_a_full_node_is_unknown(tmp_path: Path) -> None:
-    """Not even one pod fits, and on the other one the second does not: what the first says still counts."""
+    """Not even one pod fits on it, and on the other node the second pod does not: the first pod's result still
+    counts."""
     nodes = [a_node("full", pods=0), a_node("tight", pods=1), a_node("small", cpu="4m")]
     with Lab(nodes, services(full=TWO, tight=ONE, small=TWO)).served() as (server, api):
         done = run(server, api, tmp_path)
@@ -114,7 +115,7 @@ def test_a_full_node_is_unknown(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("level", ["baseline", "restricted"])
 def test_a_namespace_that_allows_no_host_network(tmp_path: Path, level: str) -> None:
-    """The pod on a network of its own keeps to the strictest level."""
+    """The pod with its own network complies with the strictest level."""
     with Lab(services=services(n0=ONE, n1=TWO), level=level).served() as (server, api):
         done = run(server, api, tmp_path)
         n0, n1 = by_name(done)["n0"], by_name(done)["n1"]
@@ -125,7 +126,7 @@ def test_a_namespace_that_allows_no_host_network(tmp_path: Path, level: str) -> 
 
 
 def rules(without: str) -> tuple[RbacRule, ...]:
-    """All that a probe needs, in its namespace, but one right."""
+    """All rights that a probe needs in its namespace, except one."""
     needed = ("get namespaces", "list configmaps", "create configmaps", "delete configmaps", "create pods", "list pods")
     held = [each.split() for each in (*needed, "get pods/log") if each != without]
     return tuple(RbacRule((verb,), (resource,), ("",)) for verb, resource in held)
@@ -162,7 +163,7 @@ def test_without_the_right_to_delete_it_says_what_is_left(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("pods", [0, 1, 4])
 def test_told_to_end_in_the_middle(tmp_path: Path, pods: int) -> None:
-    """As soon as so many pods are there."""
+    """The signal comes as soon as so many pods exist."""
     nodes = [a_node(f"n{number:02}") for number in range(12)]
     with Lab(nodes, pace=Kubelet(start=1e6)).served() as (server, api):
         done = run(server, api, tmp_path, told=probes.tells(lambda: len(there(api, "pods")) >= pods))
@@ -183,7 +184,7 @@ def test_a_dry_run_of_the_server_finds_refusals_and_makes_nothing(tmp_path: Path
 
 
 def test_whoever_insists_leaves_nothing_either(tmp_path: Path) -> None:
-    """KeyboardInterrupt comes out of any line of it; cleaning up comes first."""
+    """KeyboardInterrupt can interrupt any line of it; cleaning up comes first."""
 
     def insist() -> int:
         if there(api, "pods"):
@@ -200,7 +201,7 @@ def test_what_killed_probes_left_is_removed_and_a_running_one_is_not(tmp_path: P
     manner = ProbeSettings()
 
     def left(probe: str, age: timedelta) -> Doc:
-        """By the server's Date, which is the wall's."""
+        """By the server's Date, which is the wall clock."""
         doc = owner_manifest(probe, manner)
         made = datetime.now(timezone.utc) - age
         meta = {**doc["metadata"], "uid": f"uid-{probe}", "creationTimestamp": f"{made:%Y-%m-%dT%H:%M:%SZ}"}
@@ -215,7 +216,8 @@ def test_what_killed_probes_left_is_removed_and_a_running_one_is_not(tmp_path: P
 
 @dataclass
 class Ground:
-    """Mutable. A ground of which the test says what it shows, and whether pods are known to be made."""
+    """Mutable. A namespace whose output the test gives, and in which the test decides whether created pods are
+    known."""
 
     seen: Callable[[], Mapping[str, ProbePodStatus] | Unknown]
     refuses: ProbeFailure | None = None
@@ -243,7 +245,7 @@ class Ground:
 
 
 class Steps:
-    """A clock that goes on only when somebody sleeps."""
+    """A clock that advances only in `sleep`."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -281,7 +283,7 @@ QUICK = RetryLimits(give_up_s=10.0, first_pause_s=0.01, max_pause_s=0.02)
 
 
 class Unlucky:
-    """Mutable. In front of the API: of the requests that `fault` is about so many go wrong: `done` but not answered, or
+    """Mutable. A layer before the API: so many of the requests that match `fault` fail: `done` but not answered, or
     with `code` and not done."""
 
     def __init__(self, api: Api, fault: Fault, times: int, done: bool = False, code: int = 0) -> None:

@@ -1,5 +1,4 @@
-"""Whole clusters: what is said of one that is hardened, of one that is about to move, and of one of which EC2 says
-nothing."""
+"""Whole clusters: the report for a hardened one, for one before a migration, and for one without answers of EC2."""
 
 from __future__ import annotations
 
@@ -48,7 +47,7 @@ def told(plan: MetadataPlan) -> dict[str, Finding]:
 
 
 def saw(world: Cloud, log: str = "", started: ContainerCommand = ContainerCommand()) -> None:
-    """What is known of its first pod."""
+    """The known facts of its first pod."""
     world.inside = {world.pods[0].key: PodEvidence(started, read_log(log).symptom)}
 
 
@@ -106,7 +105,7 @@ def test_where_one_hop_is_meant_the_pods_own_fixes_come_first() -> None:
 
 
 def test_commands_of_kubectl_reach_the_cluster_that_was_read() -> None:
-    """By its kubeconfig, too: in the default one another cluster may have the context's name."""
+    """The kubeconfig is named, too: in the default one, another cluster may have the same context name."""
     world = hardened()
     world.pods = [pod("lbc", LBC, ready=False, labels={"pod-template-hash": "1"})]
     saw(world, "failed to get VPC ID")

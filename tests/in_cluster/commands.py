@@ -1,4 +1,4 @@
-"""Errands with healthy defaults."""
+"""In-cluster errands with healthy defaults, for tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rights as RBAC has them: each once, grouped, and nothing that was not asked for."""
+"""Rights as RBAC rules: each once, grouped, and no right that was not requested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The objects of an errand: their order, the pod's manners, and which ends are tried again."""
+"""The objects of an errand: their order, the settings of the pod, and the exit codes after which the Job tries
+again."""
 
 from __future__ import annotations
 
@@ -58,7 +59,7 @@ def test_what_runs_comes_last_and_all_is_found_by_its_labels() -> None:
 
 
 def test_labels_of_a_journal_are_none_of_its() -> None:
-    """The journal's ConfigMaps are found by theirs, and stay when an errand's objects are removed."""
+    """The journal's ConfigMaps are found by their own labels, and stay when an errand's objects are removed."""
     for doc in made(an_errand(files=FILES)):
         assert {RUN_LABEL, PART_LABEL}.isdisjoint(doc["metadata"]["labels"])
 

@@ -1,4 +1,4 @@
-"""Where a pod that empties nodes must not run, and whether any place is left."""
+"""Nodes on which a pod that drains nodes must not run, and whether any other node remains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is left of a plan that is too large is held against the cluster as the whole of it."""
+"""The shortened form of a plan that is too large is compared with the cluster like the whole plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cluster in which Karpenter hears of everything, as facts; tests take something away."""
+"""Facts of a cluster in which Karpenter receives all interruption events; tests remove some of them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LEADER = "kube-system/karpenter-0"
 
 
 def an_install(version: str = "1.5.0", **more: Any) -> KarpenterInstall:
-    """Told its queue by the variable, with a role by IRSA."""
+    """An installation with its queue in the variable, and with a role by IRSA."""
     fields: dict[str, Any] = {
         "variable": QueueSetting("prod", "variable INTERRUPTION_QUEUE"),
         "container": "controller",
@@ -58,7 +58,7 @@ def the_rules(version: str = "1.5.0") -> tuple[EventRule, ...]:
 
 
 def told(install: KarpenterInstall | None = None, **more: Any) -> InterruptionAnswers:
-    """AWS in which all is there for `install`."""
+    """An AWS with all resources for `install`."""
     given = install or an_install()
     rules = the_rules(given.tag)
     fields: dict[str, Any] = {
@@ -79,7 +79,7 @@ def facts(
     logs: dict[str, Any] | None = None,
     **more: Any,
 ) -> InterruptionFacts:
-    """`more` is of AWS."""
+    """The facts; `more` are facts of AWS."""
     given = an_install() if install is None else install
     aws = told(given if isinstance(given, KarpenterInstall) else None, **more)
     whole = cluster if cluster is not None else a_cluster(nodes=[a_spot_node()], pods=[])
@@ -103,7 +103,7 @@ def a_dns_pod(name: str, node: str, **more: Any) -> Pod:
 
 
 def statuses(plan: InterruptionPlan) -> dict[str, str]:
-    """Of links that do not pass, by their name; that a broken chain gives no sign of life is not told."""
+    """The statuses of links that do not pass, by name; the missing activity of a broken chain is left out."""
     return {
         each.name: "-" if each.status is None else each.status.value
         for each in plan.links

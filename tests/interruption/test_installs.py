@@ -1,4 +1,4 @@
-"""Karpenter out of its objects, whatever they look like; what its signs tell, and what its queue lacks."""
+"""Karpenter installations, read from any objects; their metrics and logs, and the faults of their queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each link of the chain: what is there, what lacks, and what is not known."""
+"""Each link of the chain: existing, missing, and unknown resources."""
 
 from __future__ import annotations
 
@@ -292,7 +292,7 @@ def test_the_two_halves_are_two_verdicts_and_a_poll_proves_the_second_alone() ->
 
 
 def test_a_policy_that_names_rules_is_judged_for_each_of_them() -> None:
-    """Only the Spot rule may send: Spot notices arrive, and the other kinds do not."""
+    """Only the Spot rule may send: Spot notices arrive, and the other events do not."""
     spot = PLACE.arn("events", "rule/spot interruption")
     only = {**allow_statement(ARN), "Condition": {"ArnEquals": {"aws:SourceArn": spot}}}
     plan = planned(queue=a_queue(policy={"Statement": [only]}))
@@ -308,7 +308,7 @@ def test_a_policy_that_names_rules_is_judged_for_each_of_them() -> None:
 
 @pytest.mark.parametrize("version", ["0.31.4", "0.32.1", "1.5.0"])
 def test_only_what_the_controller_calls_is_asked_of_its_role(version: str) -> None:
-    """sqs:GetQueueAttributes stands in the templates of v0.31 and v0.32, and no code of theirs calls it."""
+    """sqs:GetQueueAttributes is in the templates of v0.31 and v0.32, and their code never calls it."""
     setting = {"variable": NOTHING, "config_map": MAP} if version.startswith("0.31") else {}
     statement = {"Effect": "Allow", "Action": ["sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage"]}
     policies = RolePolicies(ROLE, (("own", {"Statement": [{**statement, "Resource": ARN}]}),))
@@ -332,7 +332,7 @@ def test_a_rule_for_whatever_comes_delivers_too() -> None:
     ],
 )
 def test_a_queue_with_another_name_may_be_that_of_another_cluster(queue: str, said: bool) -> None:
-    """Karpenter deletes what it reads, whoever it is about."""
+    """Karpenter deletes every message that it reads, for any cluster."""
     plan = plan_interruption(replace(facts(), queue=queue))
     found = [each for each in plan.findings if each.status is Status.PASS and each.subject.name == queue]
     assert [("another cluster" in each.message, bool(each.remedy)) for each in found] == [(True, True)] * said

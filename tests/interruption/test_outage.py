@@ -1,4 +1,5 @@
-"""What the next interruption takes: who dies with a Spot node, who is drained too late, and who has a notice now."""
+"""The effect of the next interruption: pods that end with a Spot node, pods that are drained too late, and current
+notices."""
 
 from __future__ import annotations
 
@@ -60,7 +61,7 @@ def test_core_dns_on_spot_that_nobody_drains() -> None:
 
 @pytest.mark.parametrize(("grace_s", "of_daemons_s"), [(60, 0), (60, 45), (45, 60)])
 def test_drained_last_and_in_time(grace_s: int, of_daemons_s: int) -> None:
-    """Karpenter evicts DaemonSets' pods when the others have gone."""
+    """Karpenter evicts DaemonSet pods after the others."""
     daemons = a_pod("agent", node="spot-0", owner="DaemonSet/agent", grace_seconds=of_daemons_s)
     plan = planned(cluster=a_shop(a_pod(node="spot-0", grace_seconds=grace_s), daemons))
     severity, status, text = message(plan, "coredns")
@@ -170,7 +171,7 @@ def test_the_node_termination_handler_beside_karpenter() -> None:
 
 
 def test_a_handler_that_reads_a_queue_may_drain_what_karpenter_does_not_hear_of() -> None:
-    """By a tag of the instances, which is not looked at."""
+    """It selects the instances by a tag, which the tool does not check."""
     handler = a_workload("Deployment/aws-node-termination-handler", "kube-system")
     cluster = a_cluster(nodes=[a_spot_node()], pods=[], workloads=[handler])
     assert planned(cluster=cluster, queue=Absent("none")).outage.handled is None
@@ -286,7 +287,7 @@ def a_handler(node: str, **more: Any) -> Pod:
     ],
 )
 def test_another_drains_only_where_it_is_ready_on_every_spot_node(pods: list[Pod], handled: bool | None) -> None:
-    """And that does not make Karpenter hear."""
+    """And even then Karpenter does not receive the events."""
     nodes = [a_spot_node("spot-0"), a_spot_node("spot-1")]
     plan = planned(cluster=a_cluster(nodes=nodes, pods=pods), rules=Unknown("forbidden", "events:ListRules"))
     assert plan.outage.handled is handled

@@ -1,4 +1,4 @@
-"""What is asked for interruptions: in rounds, each thing once, and nothing that nobody named."""
+"""The requests for `interruption`: in rounds, each once, and none about a resource that is not named."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def deployment(**env: str) -> Doc:
 
 @dataclass
 class Everybody:
-    """Whoever is asked: objects by kind, logs and counters of the pod, and AWS. Mutable: `asked` is what was."""
+    """All sources: objects by kind, logs and metrics of the pod, and AWS. Mutable: `asked` holds the requests."""
 
     objects: Mapping[str, Any]
     aws: InterruptionAnswers = field(default_factory=told)

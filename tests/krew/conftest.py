@@ -1,4 +1,4 @@
-"""The archives, built once for all of a test run."""
+"""Fixture for the release archives, built once for a test run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tools.krew.wheels import Unfetched, Wheels
 
 @pytest.fixture(scope="session")
 def archives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """By the names of their machines. Several processes test: the first one builds, the others wait for it."""
+    """The archives by machine name. Several processes test: the first one builds, the others wait for it."""
     top = tmp_path_factory.getbasetemp()
     top = top.parent if top.name.startswith("worker-") else top
     with (top / "krew.lock").open("w") as held:

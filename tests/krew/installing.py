@@ -1,5 +1,5 @@
-"""Installs an archive as krew does (internal/download/downloader.go and internal/installation/install.go), and finds
-the Pythons of this machine."""
+"""Install an archive as krew does (internal/download/downloader.go and internal/installation/install.go), and find the
+Pythons of this machine."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _SAY = "import sys; print(sys.implementation.name, *sys.version_info[:2])"
 
 
 def upgrade(archive: bytes, home: Path, name: str, program: str) -> Path:
-    """The new version is installed and linked, and then the old one removed (internal/installation/upgrade.go)."""
+    """Install and link the new version, and then remove the old one (internal/installation/upgrade.go)."""
     link = install(archive, home, name, program, "v1")
     shutil.rmtree(home / "store" / name / "v0")
     return link
 
 
 def install(archive: bytes, home: Path, name: str, program: str, version: str = "v0") -> Path:
-    """Unpacked into the store of `home`, and linked; the link. What krew refuses is refused."""
+    """Unpack the archive into the store of `home`, and link it; returns the link. It refuses what krew refuses."""
     assert archive.startswith(b"\x1f\x8b\x08")
     store = home / "store" / name / version
     with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as tar:
@@ -44,7 +44,7 @@ def install(archive: bytes, home: Path, name: str, program: str, version: str = 
 
 
 def link(home: Path, name: str, program: Path) -> Path:
-    """``kubectl-eksdoc_drain`` of ``eksdoc-drain``. A link is replaced; any other file there is an error."""
+    """``kubectl-eksdoc_drain`` of ``eksdoc-drain``. An existing link is replaced; any other file there is an error."""
     assert program.exists()
     found = home / "bin" / f"kubectl-{name.replace('-', '_')}"
     found.parent.mkdir(parents=True, exist_ok=True)
@@ -81,7 +81,7 @@ def _candidates() -> Iterator[str]:
 
 
 def path_of(folder: Path, **programs: str) -> str:
-    """A PATH of one folder, in which there are only links to those programs."""
+    """A PATH with one folder, which has only links to those programs."""
     folder.mkdir(parents=True)
     for name, program in programs.items():
         (folder / name.replace("_", ".")).symlink_to(program)
@@ -101,7 +101,8 @@ importlib.machinery.EXTENSION_SUFFIXES[:] = [
 
 
 def newer_python(folder: Path, minor: int) -> str:
-    """A program that is this Python, and says to be CPython 3.`minor`, with that one's names of compiled modules."""
+    """A program that runs this Python, but reports to be CPython 3.`minor`, with that version's names of compiled
+    modules."""
     folder.mkdir(parents=True)
     code = _NEWER.format(minor=minor, here=sys.implementation.cache_tag)
     (folder / "sitecustomize.py").write_text(code, encoding="utf-8")

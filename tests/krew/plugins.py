@@ -1,4 +1,4 @@
-"""A healthy plugin as files, and the same with one thing changed."""
+"""The files of a healthy krew plugin, and variants with one change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SCRIPT = b"#!/bin/bash\nexec true\n"
 
 @dataclass(frozen=True)
 class Packed:
-    """An entry to be packed: `type` as tarfile calls it; `link` is what a link leads to."""
+    """An entry to be packed: `type` as in tarfile; `link` is the target of a link."""
 
     name: str
     content: bytes = b"text\n"
@@ -43,7 +43,7 @@ FILES: tuple[Packed, ...] = (
 
 
 def a_manifest(**spec: Any) -> dict[str, Any]:
-    """One platform for all of linux and darwin; `spec`: fields of it."""
+    """A manifest with one platform for all of linux and darwin; `spec`: its other fields."""
     return {
         "apiVersion": "krew.googlecontainertools.github.com/v1alpha2",
         "kind": "Plugin",
@@ -61,7 +61,7 @@ def a_manifest(**spec: Any) -> dict[str, Any]:
 
 
 def a_platform(**fields: Any) -> dict[str, Any]:
-    """Its checksum is that of the archive, once there is one."""
+    """A platform; its checksum is that of the archive, once there is one."""
     expressions = [{"key": "os", "operator": "In", "values": ["linux", "darwin"]}]
     return {
         "uri": "https://example.com/v1.2.3/view-logs.tar.gz",
@@ -100,7 +100,7 @@ def a_zip(files: Sequence[Packed] = FILES) -> bytes:
 
 
 def changed(at: str, files: Sequence[Packed] = FILES, **fields: Any) -> tuple[Packed, ...]:
-    """`files` with another entry in the place of one."""
+    """`files` with one entry replaced by another."""
     return tuple(replace(file, **fields) if file.name == at else file for file in files)
 
 
@@ -119,7 +119,7 @@ def linted(
     archive: bytes | None = None,
     file_name: str = "view-logs.yaml",
 ) -> KrewLint:
-    """What is said of the healthy manifest after `change`, and of an archive that is not None."""
+    """The findings for the healthy manifest after `change`, and for an archive if one is given."""
     manifest = copy.deepcopy(a_manifest())
     held = a_tar_gz() if archive is None else archive
     manifest["spec"]["platforms"][0]["sha256"] = hashlib.sha256(held).hexdigest()
@@ -130,5 +130,5 @@ def linted(
 
 
 def broken(lint: KrewLint) -> set[str]:
-    """The codes of what fails."""
+    """The codes of the failed rules."""
     return {each.code.name for each in lint.findings if each.status.value == "fail"}

@@ -1,5 +1,5 @@
-"""Every rule for archives: one change of a healthy one, and it is refused by name, or said to be broken where krew
-itself lets it pass."""
+"""Every rule for archives: after one change of a healthy one, it is refused by name, or reported as broken if krew
+itself accepts it."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_what_krew_takes_is_taken(tmp_path: Path, name: str) -> None:
 
 
 def test_archives_are_told_by_checksum_and_by_name(tmp_path: Path) -> None:
-    """Of two platforms one has no archive here: nothing is said of it."""
+    """One of two platforms has no archive here: it gets no finding."""
     from tests.krew.plugins import a_platform
 
     def change(manifest: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The archives that are handed out: whole, the same whenever they are built, and they run wherever krew puts them."""
+"""The released archives: complete, identical in each build, and they run wherever krew installs them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ here_only = pytest.mark.skipif(HERE not in NAMES, reason="there is no archive fo
 
 @pytest.fixture(scope="module")
 def installed(archives: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The link to what krew would install on this machine."""
+    """The link to the plugin that krew would install on this machine."""
     return install(archives[HERE].read_bytes(), tmp_path_factory.mktemp("krew"), "eksdoc", LAUNCHER)
 
 
@@ -120,7 +120,7 @@ ENDS = {*NEW[:1], *NEW[-1:]}
 @here_only
 @pytest.mark.parametrize("version", NEW, ids=str)
 def test_it_runs_with_nothing_but_python3(installed: Path, tmp_path: Path, version: tuple[int, int]) -> None:
-    """What needs the most packages is run with the oldest and the newest."""
+    """The commands that need the most packages run with the oldest and the newest Python."""
     path, home = path_of(tmp_path / "bin", python3=pythons()[version]), tmp_path / "home"
     plan = run(installed, path, home, "drain", "plan", "--demo", "-o", "json")
     assert plan.returncode == 1, plan.stderr
@@ -138,7 +138,7 @@ def test_it_runs_with_nothing_but_python3(installed: Path, tmp_path: Path, versi
 @here_only
 @pytest.mark.parametrize("version", NEW, ids=str)
 def test_it_says_its_version_at_once(installed: Path, tmp_path: Path, version: tuple[int, int]) -> None:
-    """In a tenth of a second, once its byte code is there, as the fastest of some runs tells."""
+    """In a tenth of a second, once its byte code is compiled, by the fastest of some runs."""
     path, home = path_of(tmp_path / "bin", python3=pythons()[version]), tmp_path / "home"
     ends_s, fastest_s = time.monotonic() + 30, math.inf
     while fastest_s > 0.1 and time.monotonic() < ends_s:
@@ -151,7 +151,7 @@ def test_it_says_its_version_at_once(installed: Path, tmp_path: Path, version: t
 
 @here_only
 def test_every_entry_point_runs(installed: Path, tmp_path: Path) -> None:
-    """As krew links other plugins of the same archive."""
+    """krew links the other plugins of the same archive."""
     path, home = path_of(tmp_path / "bin", python3=pythons()[max(NEW)]), tmp_path / "home"
     for plugin in read().plugins:
         program = link(tmp_path / "krew", plugin.name, installed.resolve())
@@ -163,7 +163,7 @@ def test_every_entry_point_runs(installed: Path, tmp_path: Path) -> None:
 @here_only
 @pytest.mark.parametrize("version", OLD, ids=str)
 def test_an_old_python_finds_a_newer_one(installed: Path, tmp_path: Path, version: tuple[int, int]) -> None:
-    """Behind a program of that name that does not run."""
+    """On PATH, it comes after a program of the same name that does not run."""
     newest = max(NEW)
     name = f"python{newest[0]}_{newest[1]}"
     shim = tmp_path / "shim"
@@ -250,7 +250,7 @@ def test_what_asks_dns_is_packed_from_it(installed: Path, tmp_path: Path) -> Non
 
 @here_only
 def test_the_sdks_are_whole(installed: Path, tmp_path: Path) -> None:
-    """Clients of every service that is asked can be made, and those of the cluster."""
+    """Clients for every AWS service in use can be created, and clients of the cluster."""
     lib = installed.resolve().parent / "lib"
     program = (
         f"import sys; sys.path[:0] = [{str(lib)!r}]\n"

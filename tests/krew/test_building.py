@@ -1,4 +1,4 @@
-"""How archives are put together: which packages, which wheels, which files of them; without any network."""
+"""How archives are built: the packages, the wheels, and the files of them; without any network."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_constraints_that_are_not_understood(text: str) -> None:
 
 
 class Index:
-    """In the place of pip: has wheels of these names."""
+    """A replacement of pip: it has wheels with these names."""
 
     def __init__(self, *names: str, error: str = "") -> None:
         self.names = names
@@ -219,7 +219,8 @@ def test_the_launcher_looks_for_every_python_that_fits() -> None:
 
 
 def test_a_newer_python_than_the_archive_knows_is_told_what_to_do(tmp_path: Path) -> None:
-    """In one sentence for why and one for what to do; an older one beside it is taken (test_archives)."""
+    """The message has one sentence for the cause and one for the remedy; an older Python beside it is used
+    (test_archives)."""
     newest = int(PYTHONS[-1].partition(".")[2])
     assert (3, newest) == launcher.NEWEST
     program, core = tmp_path / "kubectl-eksdoc", tmp_path / "lib" / "msgspec"
@@ -261,7 +262,7 @@ X86_64, ARM64 = b"\x07\x00\x00\x01", b"\x0c\x00\x00\x01"
 def test_a_module_of_another_machine_is_not_loaded(
     tmp_path: Path, name: str, head: bytes, machine: str, glibc: bool, loads: bool
 ) -> None:
-    """A Python for x86_64 runs on Apple silicon, and musl's CPython 3.10 calls its modules as glibc's does."""
+    """A Python for x86_64 runs on Apple silicon, and musl's CPython 3.10 names its modules as glibc's does."""
     (tmp_path / name).write_bytes(head + b"more")
     assert launcher.can_load(str(tmp_path / name), machine, glibc) is loads
 

@@ -1,4 +1,4 @@
-"""Plugins that stand for one command: a launcher that runs the program of the plugin eksdoc, or a link to it."""
+"""Plugins for one command each: a launcher that runs the program of the plugin eksdoc, or a link to it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_BYTES = 60_000_000
 
 @pytest.fixture
 def krew(tmp_path: Path) -> Path:
-    """krew's root with the plugins of one command, and none of the program."""
+    """krew's root with the plugins of one command, and without the program."""
     archive, _ = build.entry_archive(tmp_path)
     for plugin in ENTRIES:
         install(archive.read_bytes(), tmp_path / "krew", plugin.name, REGISTRY.bin_of(plugin))
@@ -39,7 +39,7 @@ def run(program: Path, *words: str, path: str = "/bin:/usr/bin", home: str = "/"
 
 
 def a_program(folder: Path) -> Path:
-    """That prints as what it was called, and with which words."""
+    """A program that prints its name and its arguments."""
     folder.mkdir(exist_ok=True)
     program = folder / "kubectl-eksdoc"
     program.write_text('#!/bin/sh\nprintf "%s|" "${0##*/}" "$@"\n', encoding="utf-8")

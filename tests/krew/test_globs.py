@@ -1,4 +1,4 @@
-"""Go's patterns: its own documented cases, and what holds of any pattern."""
+"""Glob patterns of Go: its own documented cases, and properties of any pattern."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every rule for manifests of krew and its validator: one change of a healthy one, and it is refused by name."""
+"""Every rule for manifests of krew and its validator: after one change of a healthy one, it is refused by name."""
 
 from __future__ import annotations
 

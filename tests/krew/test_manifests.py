@@ -1,4 +1,4 @@
-"""Manifests that are written here: as text, and by krew's own rules."""
+"""Manifests that the project generates: their text, and their validity by krew's own rules."""
 
 from __future__ import annotations
 

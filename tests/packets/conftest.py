@@ -1,4 +1,4 @@
-"""Networks of real packets, where this machine lets tests make them."""
+"""Fixtures for networks of real packets, if this machine allows them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Made = Callable[..., Network]
 
 @pytest.fixture(scope="session")
 def namespaces() -> None:
-    """The end of the test where there are none to be had."""
+    """Skip the test if network namespaces are not available."""
     for program in ("ip", "curl"):
         required_programs.found(program)
     if refused := why_not():
@@ -26,7 +26,7 @@ def namespaces() -> None:
 
 @pytest.fixture
 def network(namespaces: None) -> Iterator[Made]:
-    """Makes networks with the instance's options, which are gone at the end of the test."""
+    """Create networks with the instance's options, which are removed at the end of the test."""
     with ExitStack() as stack:
 
         def make(options: MetadataOptions, routers: int = 0) -> Network:

@@ -1,11 +1,11 @@
-"""A node of EC2 in network namespaces of this machine: real packets, routed by the kernel, whose TTL counts.
+"""An EC2 node in network namespaces of this machine: real packets, routed by the kernel, with a real TTL.
 
 ::
 
     service ── node ── router ── … ── pod
 
 `service` has both addresses of the metadata service, and a program that serves there; `node` and every router forward.
-A pod of the usual kind hangs at the node itself; with `routers` there are more hops between.
+A usual pod is connected to the node itself; with `routers` there are more hops between.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _AT_ONCE = ("ipv6/conf/default/accept_dad", "ipv6/conf/default/dad_transmits")
 
 
 def ip(*words: str) -> str:
-    """Raises CalledProcessError, which says what ip(8) said."""
+    """Run ip(8). Raises CalledProcessError, with the message of ip(8)."""
     ran = subprocess.run(["ip", *words], capture_output=True, text=True)
     if ran.returncode:
         raise AssertionError(f"ip {' '.join(words)}: {ran.stderr.strip()}")
@@ -42,8 +42,8 @@ def ip(*words: str) -> str:
 
 
 def why_not() -> str:
-    """Why no namespaces can be made here, "" if they can. Tried some times: the first ones ever on a machine get in the
-    way of those of another worker."""
+    """The reason why no namespaces can be created here, "" if they can. Tried several times: the first ones on a
+    machine conflict with those of another worker."""
     for _ in range(5):
         why = _tried()
         if not why:
@@ -78,7 +78,7 @@ def _remove(name: str) -> None:
 
 
 class Network:
-    """Mutable: it is made when it is entered, and nothing is left of it behind that, whatever happened between."""
+    """Mutable: created when the block is entered, and removed completely when it is left, whatever happens between."""
 
     def __init__(self, options: MetadataOptions, routers: int = 0) -> None:
         self._options = options
@@ -96,15 +96,15 @@ class Network:
         self._stack.close()
 
     def space(self, name: str) -> str:
-        """The namespace that is called so here: no other process's has that name."""
+        """The namespace of this name: its full name is unique to this process."""
         return f"{self._prefix}-{name}"
 
     def run(self, name: str, *words: str) -> None:
-        """ip(8) within a namespace."""
+        """Run ip(8) within a namespace."""
         ip("-n", self.space(name), *words)
 
     def probe(self) -> tuple[ProbeReport, ProbeReport]:
-        """What the probe's script prints in the pod's namespace and in the node's, at the same time."""
+        """The output of the probe's script in the pod's namespace and in the node's, at the same time."""
         begun = [self._begun(name) for name in ("pod", "node")]
         own, host = (_report(process) for process in begun)
         return own, host
@@ -131,13 +131,13 @@ class Network:
         self._serve()
 
     def _settings(self, name: str, *settings: str) -> None:
-        """Each to 1 where it ends with +, else to 0."""
+        """Set each to 1 if it ends with +, else to 0."""
         script = "; ".join(f"echo {int(each[-1] == '+')} >/proc/sys/net/{each.rstrip('+')}" for each in settings)
         done = subprocess.run(["ip", "netns", "exec", self.space(name), "sh", "-ec", script], capture_output=True)
         assert done.returncode == 0, done.stderr
 
     def _link(self, number: int, upper: str, lower: str) -> None:
-        """Towards the service `upper` is .1; each end is called by where it leads."""
+        """On the side of the service, `upper` is .1; each end is named after its peer."""
         ends = ("name", f"to-{lower}", "netns", self.space(upper)), ("name", f"to-{upper}", "netns", self.space(lower))
         ip("link", "add", *ends[0], "type", "veth", "peer", *ends[1])
         for name, device, host in ((upper, f"to-{lower}", 1), (lower, f"to-{upper}", 2)):
@@ -172,7 +172,7 @@ class Network:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """It is over, and waited for: a namespace in which something runs stays after its name is gone."""
+    """End a process and wait for it: a namespace with a running process stays after its name is removed."""
     process.kill()
     process.communicate()
 

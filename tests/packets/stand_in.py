@@ -1,9 +1,9 @@
-"""An instance metadata service as EC2 has it, for one network namespace: run as a program of its own, not imported.
+"""An instance metadata service like EC2's, for one network namespace: run as a separate program, not imported.
 
 ``python stand_in.py TOKENS HOP_LIMIT ENDPOINT`` serves on both addresses until its standard input ends; it prints
 "ready" when it does. As with EC2, the hop limit is the TTL of the answer that carries the token, and of nothing else:
 every PUT has a connection of its own (the server closes it), whose TTL is lowered when the answer is ready. So the
-handshake before keeps the usual one, as does the answer to any GET; only what ends that connection is lost with it.
+handshake before it has the usual TTL, as does the answer to any GET; only the end of that connection is lost with it.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Service(BaseHTTPRequestHandler):
         self.wfile.write(body.encode())
 
     def log_message(self, *_: object) -> None:
-        """Nobody reads it."""
+        """Log nothing."""
 
 
 class Server(ThreadingHTTPServer):

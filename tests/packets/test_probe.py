@@ -1,7 +1,7 @@
-"""The script that the probe's pods run, on real packets: the kernel counts hops down and drops what has none left.
+"""The script of the probe's pods, on real packets: the kernel decrements the TTL and drops packets that have none left.
 
-A round is made again where it did not come out as it must, for 30 seconds: a machine that is busy may make the service
-later than the script waits.
+A round with an unexpected result is repeated, for 30 seconds: on a busy machine the service may start later than the
+script waits.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REACHED = (ImdsReach.REACHABLE, ImdsCause.NONE)
 
 
 def expect(network: Network, reach: ImdsReach, cause: ImdsCause) -> tuple[ProbeReport, ProbeReport]:
-    """The reports of the pod and of its node, which say so for both families of addresses."""
+    """The pod and its node must report these results, for both address families."""
     end, wanted = time.monotonic() + DEADLINE_S, [(reach, cause)] * 2
     while True:
         own, host = network.probe()
@@ -37,7 +37,7 @@ def expect(network: Network, reach: ImdsReach, cause: ImdsCause) -> tuple[ProbeR
 
 
 def on_node(host: ProbeReport) -> ProbeDiagnosis:
-    """As if the node were the pod: whether the service is there at all."""
+    """The node instead of the pod: whether the service can be reached at all."""
     return diagnose(host, host)
 
 
@@ -72,7 +72,7 @@ def test_a_route_of_the_pod_that_prohibits(network: Made) -> None:
 
 @pytest.mark.long
 def test_a_rule_on_the_node_that_drops_what_the_pod_sends(network: Made) -> None:
-    """As network policies do it: nothing comes back, not even a refusal."""
+    """Like a network policy: the pod gets no answer, not even a refusal."""
     made = network(MetadataOptions("required", 2))
     made.run("node", "rule", "add", "iif", "to-pod", "to", V4, "blackhole")
     made.run("node", "-6", "rule", "add", "iif", "to-pod", "to", V6, "blackhole")
@@ -99,7 +99,7 @@ def test_nothing_answers_on_the_node_either(network: Made) -> None:
 
 @pytest.mark.long
 def test_ipv6_alone_may_be_off(network: Made) -> None:
-    """As it is on most instances: the IPv6 endpoint is disabled unless somebody enables it."""
+    """As on most instances: the IPv6 endpoint is disabled unless a user enables it."""
     made = network(MetadataOptions("required", 2))
     for name in ("node", "pod"):
         made.run(name, "-6", "route", "add", "unreachable", f"{V6}/128")
@@ -112,7 +112,7 @@ def test_ipv6_alone_may_be_off(network: Made) -> None:
 @pytest.mark.parametrize("routers", [0, 1])
 @pytest.mark.parametrize("hops", [1, 2, 3])
 def test_the_rule_says_what_packets_do(network: Made, tokens: str, routers: int, hops: int) -> None:
-    """What is concluded from EC2's answer alone is what is measured."""
+    """The conclusion from EC2's answer alone equals the measurement."""
     options = MetadataOptions(tokens, hops)
     foretold = imds_verdict(options, hops=2 + routers).reach
     expect(

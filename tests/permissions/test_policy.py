@@ -1,4 +1,4 @@
-"""Policies of IAM: each action on what the service authorization reference says that it can be limited to."""
+"""Policies of IAM: each action is limited to the resources that the service authorization reference allows."""
 
 from __future__ import annotations
 

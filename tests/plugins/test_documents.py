@@ -1,4 +1,4 @@
-"""The documents: their generated parts are as the program is, and every command line in them is one that it takes."""
+"""The documentation: its generated parts match the program, and the program accepts every command line in it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _FENCE = re.compile(r"^```(?:sh|console|bash)\n(.*?)^```", re.DOTALL | re.MULTIL
 
 
 def test_make_check_fills_every_page_that_has_examples() -> None:
-    """There it is seen that each says what it prints; here nothing is run again."""
+    """That command checks the printed output of each example; here no example is run again."""
     with_examples = [page for page in PAGES if re.search("^<!-- (run|begin)", page.read_text(encoding="utf-8"), re.M)]
     assert set(with_examples) <= set(documents.written()) and len(with_examples) > 10
 
 
 def command_lines(text: str) -> Iterator[str]:
-    """Those of this program in blocks of a shell, each without what a shell does around it."""
+    """Command lines of this program in shell blocks, each without the shell syntax around it."""
     for block in _FENCE.findall(_REFUSED.sub("", text)):
         for line in block.replace("\\\n", " ").splitlines():
             line = line.strip().removeprefix("$ ")
@@ -38,7 +38,7 @@ def command_lines(text: str) -> Iterator[str]:
 
 
 def words_of(line: str) -> list[str]:
-    """Up to a pipe, a redirection, another command, or a remark."""
+    """The words up to a pipe, a redirection, another command, or a comment."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;<>")
     lexer.whitespace_split = True
     lexer.commenters = "#"
@@ -80,7 +80,7 @@ _SPAN, _FLAG = re.compile(r"`([^`\n]+)`"), re.compile(r"(?<![\w-])--[a-z][a-z-]*
 
 
 def command_of(span: str) -> Parser | None:
-    """The command that a piece of code in a sentence begins with."""
+    """The command with which a piece of code in a sentence begins."""
     parser: Parser | None = whole_tree()
     for word in span.removeprefix("kubectl eksdoc ").split():
         under = (parser and parser.command_parsers()) or {}
@@ -92,7 +92,7 @@ def command_of(span: str) -> Parser | None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_flag_in_a_sentence_is_one_that_is_there(page: Path) -> None:
-    """Behind a command it is one of that command."""
+    """After a command it is a flag of that command."""
     every = {name for parser in whole_tree()._all_parsers() for flag in parser.flags() for name in flag.option_strings}
     for span in _SPAN.findall(_BLOCK.sub("", page.read_text(encoding="utf-8"))):
         command = command_of(span)
@@ -106,7 +106,8 @@ _RUN = re.compile(r"^<!-- run: (.*?) -->.*?^<!-- end run -->", re.DOTALL | re.MU
 
 
 def facts_of(page: Path) -> tuple[list[str], set[str], set[str]]:
-    """What a translation must have as well: examples, names of code, and versions and other numbers with a point."""
+    """Facts that a translation must contain as well: examples, names in code, and versions and other numbers with a
+    point."""
     text = page.read_text(encoding="utf-8")
     prose = re.sub(r"\]\([^)]*\)", "]", _BLOCK.sub("", _RUN.sub("", text)))
     return _RUN.findall(text), set(re.findall(r"`([a-z][^`]*)`", prose)), set(re.findall(r"\d+(?:\.\d+)+", prose))
@@ -162,7 +163,7 @@ LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 
 
 def anchors(page: Path) -> set[str]:
-    """Of its headings, as GitHub makes them."""
+    """The anchors of its headings, as GitHub generates them."""
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     headings = re.findall(r"^#+ +(.+?) *$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}

@@ -1,4 +1,4 @@
-"""Each entry point as a program of its own: found by kubectl without a warning, and equal to its subcommand."""
+"""Each entry point as a separate program: kubectl finds it without a warning, and it equals its subcommand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tools.registry import Plugin, read
 PLUGINS = read().plugins
 SUBCOMMANDS = pytest.mark.parametrize(
     "plugin",
-    # Those of one plugin are quick; whole processes take long.
+    # The entry points of one plugin are quick tests; whole processes take long.
     [pytest.param(each, marks=pytest.mark.long if n else (), id=each.name) for n, each in enumerate(PLUGINS[1:])],
 )
 DEMO = {
@@ -38,7 +38,7 @@ def run(*command: str, path: str = "") -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with every entry point, as pip makes them: a script of that name that calls the same function."""
+    """A folder with every entry point, as pip creates them: a script of that name that calls the same function."""
     top = tmp_path_factory.mktemp("installed")
     (top / "scripts").mkdir()
     (top / "bin").mkdir()

@@ -1,4 +1,4 @@
-"""``plugins.yaml``: its own rules, and that all that is made of it follows it."""
+"""``plugins.yaml``: its own rules, and that all generated files match it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A served cluster whose nodes have metadata services, and probes that run on it over HTTP."""
+"""A served cluster with metadata services on its nodes, and probes that run on it over HTTP."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def connection(server: SimulatedApiServer, folder: Path, token: str = TOKEN) -> 
 
 
 def there(api: Api, resource: str) -> list[str]:
-    """Names of what probes have made and is still there."""
+    """The names of remaining objects that probes have created."""
 
     def names(plane: ControlPlane) -> list[str]:
         items = plane.store.list(resource)
@@ -121,7 +121,7 @@ def never_told() -> int:
 
 
 def tells(at: Callable[[], bool]) -> Callable[[], int]:
-    """Told to end as soon as `at` holds, and from then on."""
+    """A signal to end as soon as `at` is true, and from then on."""
     heard: list[bool] = []
 
     def told() -> int:

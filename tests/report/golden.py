@@ -1,4 +1,4 @@
-"""Golden files of all formats of a command. EKSDOC_UPDATE_GOLDEN=1 writes them again; read the diff."""
+"""Compare all formats of a command with golden files. EKSDOC_UPDATE_GOLDEN=1 writes them again; read the diff."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def judge(kind: str) -> jsonschema.Draft202012Validator:
 
 
 def complaints(document: Any) -> list[str]:
-    """What its published schema does not take."""
+    """The faults of a document according to its published schema."""
     return [f"{error.json_path}: {error.message}" for error in judge(document["kind"]).iter_errors(document)]
 
 

@@ -1,4 +1,4 @@
-"""JSON and YAML: the same bytes wherever they are made, and libraries loaded only by the format that needs them."""
+"""JSON and YAML: the same bytes on every machine, and libraries loaded only by the format that needs them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_yaml_is_what_pyyaml_dumps(document: dict[str, Any]) -> None:
         def ignore_aliases(self, data: object) -> bool:
             return True
 
-    # What PyYAML takes for a text, and readers of YAML 1.2 for a number.
+    # Texts for PyYAML that readers of YAML 1.2 parse as numbers.
     number = re.compile(rf"(?:{NUMBER.pattern})\Z")
     Plain.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+.0123456789"))
     want = yaml.dump(document, Dumper=Plain, sort_keys=False, width=1 << 30, default_flow_style=False)

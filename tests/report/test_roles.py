@@ -1,4 +1,4 @@
-"""Missing rights as objects that kubectl apply takes: one for the cluster, one for each namespace."""
+"""Missing rights as objects that kubectl apply accepts: one for the cluster, one for each namespace."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def a_workload(selector: Selector, name: str = "web") -> Workload:
 
 
 def read_back(selector: dict[str, object]) -> Selector:
-    """As an API server reads it."""
+    """The objects as an API server reads them."""
     labels: dict[str, str] = selector.get("matchLabels", {})  # type: ignore[assignment]
     told: list[dict[str, object]] = selector.get("matchExpressions", [])  # type: ignore[assignment]
     expressions = (

@@ -1,4 +1,4 @@
-"""Nothing written into a cluster reaches a terminal as a command, or a ticket as anything but text."""
+"""Text from a cluster never reaches a terminal as a control sequence, or a ticket as anything but text."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ PAINT = re.compile(r"\x1b\[(?:36|33|1;31|35|1|2|0)m")
 
 
 def a_hostile_view(text: str) -> DrainReport:
-    """`text` wherever a cluster could have put it, and in a few places where it could not."""
+    """A report with `text` in every place where a cluster could have put it, and in a few where it could not."""
     pod = a_pod("web-1", "shop", owner=None)
     node = replace(
         a_node("old-0"), kubelet=None, kubelet_text=text, os_image=text, labels={"topology.kubernetes.io/zone": text}
@@ -176,7 +176,7 @@ TRICKS = (
 
 
 def text_of(markup: str) -> tuple[str, set[str]]:
-    """What is shown of inline `markup`, and the kinds of token in it but for plain text and our empty comments."""
+    """The displayed text of inline `markup`, and the kinds of token in it except plain text and our empty comments."""
     shown, kinds = "", set()
     for token in MARKDOWN.parseInline(markup)[0].children or []:
         if token.type in ("text", "code_inline", "text_special"):
@@ -226,7 +226,7 @@ def plain_blocks() -> list[str]:
 @settings(max_examples=examples(60, quick=20))
 @given(st.one_of(st.sampled_from(TRICKS), markup))
 def test_a_ticket_has_the_same_structure_whatever_a_cluster_says(text: str) -> None:
-    """The same blocks, tables of the same size, and no HTML but what folds the details."""
+    """The same blocks, tables of the same size, and no HTML except that which folds the details."""
     assert blocks(f"x{text}x") == plain_blocks()
 
 

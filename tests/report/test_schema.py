@@ -1,4 +1,4 @@
-"""The document of a plan: what is not known is null, and the order of the facts changes nothing."""
+"""The document of a plan: an unknown value is null, and the order of the facts changes nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def document(view: DrainReport) -> Any:
 
 
 def places(node: Any, path: str = "") -> list[tuple[str, Any, str]]:
-    """Every (path, object, key) in a document, but for the options: what is in them is the user's."""
+    """Every (path, object, key) in a document, except in the options: their content is the user's."""
     found: list[tuple[str, Any, str]] = []
     if isinstance(node, dict):
         for key, value in node.items():

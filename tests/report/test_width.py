@@ -1,4 +1,4 @@
-"""The table fits the terminal, whatever the names; only commands to copy may be longer."""
+"""The table fits the terminal, for any names; only commands to copy may be longer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times, lists, wrapped text, the grouping of findings, and the line that says which cluster it is."""
+"""Times, lists, wrapped text, the grouping of findings, and the line that names the cluster."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def test_warnings_that_say_the_same_are_one_group_over_all_namespaces() -> None:
 
 
 def test_a_plan_that_assumes_something_says_it_first() -> None:
-    """In words of the field: what a budget allows, and which findings count as fixed."""
+    """In terms of Kubernetes: what a budget allows, and which findings count as fixed."""
     plan = an_empty_plan()
     policy = replace(plan.policy, assume_budgets=(("shop/cart", 2),), assume_fixed=frozenset(("pod-emptydir",)))
     said = plan_summary(a_view(replace(plan, policy=policy)))
@@ -190,7 +190,8 @@ def test_a_plan_that_assumes_something_says_it_first() -> None:
 
 
 def test_the_time_of_new_nodes_is_said_to_be_in_the_figure() -> None:
-    """Not beside it: the run waits for them. Where every pod has a place, or none comes by itself, nothing waits."""
+    """The time is in the figure, because the run waits for the nodes. If every pod has a place, or no node is added
+    automatically, the run does not wait."""
     run = Estimate(152.0, 392.0, (), 1, ())
 
     def said(status: Status, lands_on: str = "") -> str:

@@ -1,4 +1,4 @@
-"""The flags by which a proposed command names the cluster to AWS, where nothing else does."""
+"""The flags by which a proposed command names the cluster to AWS, if nothing else does."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def connection(folder: Path, user: dict[str, Any]) -> Connection:
 
 
 def test_a_kubeconfig_that_names_no_cluster_of_eks(tmp_path: Path) -> None:
-    """After ``check --no-aws`` the proposed ``coredns-lameduck --apply`` exited with 2: nothing said which region."""
+    """After ``check --no-aws`` the proposed ``coredns-lameduck --apply`` exited with 2, because it named no region."""
     plain = connection(tmp_path, {})
     assert identifying_flags(plain, AwsRequest(), HERE) == (
         "--cluster-name",

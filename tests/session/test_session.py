@@ -1,4 +1,5 @@
-"""A session is one observation: what is declared is read, everything is asked once, and a new one asks again."""
+"""A session is one observation: declared facts are read, each request is sent once, and a new session sends it
+again."""
 
 from __future__ import annotations
 
@@ -101,7 +102,7 @@ def test_where_aws_cannot_be_believed_the_needs_say_what_follows(
 
 
 class Counting:
-    """An `Objects` that counts."""
+    """An `Objects` that counts requests."""
 
     def __init__(self) -> None:
         self.asked: list[ObjectName] = []

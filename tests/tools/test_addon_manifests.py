@@ -1,4 +1,4 @@
-"""New manifests of add-ons are found in clones, and the weekly workflow runs the tool as it is."""
+"""New manifests of add-ons are found in clones, and the weekly workflow runs the tool with its current arguments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DAEMON_SET = (
 
 
 def a_clone(root: Path, **texts: str) -> Path:
-    """Bare, as the workflow has it; each tag has its manifest."""
+    """A bare clone, as in the workflow; each tag has its manifest."""
     manifest = root / "config" / "master" / "aws-k8s-cni.yaml"
     manifest.parent.mkdir(parents=True)
     (root / "pkg" / "addons" / "default").mkdir(parents=True)

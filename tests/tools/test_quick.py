@@ -1,4 +1,4 @@
-"""The tests that are chosen for a change are those near it."""
+"""The tests that are selected for a change are those close to it."""
 
 from __future__ import annotations
 

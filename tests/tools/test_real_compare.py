@@ -1,4 +1,5 @@
-"""What `make test-real` compares of a drain: order, placements, refusals, time; and what it calls wrong."""
+"""The comparison of `make test-real` for a drain: order, placements, refusals, time; and the differences that are
+errors."""
 
 from __future__ import annotations
 

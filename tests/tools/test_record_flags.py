@@ -1,4 +1,4 @@
-"""The record of flags: what help says, and what is not there."""
+"""The record of flags: the flags in the help, and the missing ones."""
 
 from __future__ import annotations
 

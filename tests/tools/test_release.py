@@ -1,4 +1,4 @@
-"""``make release``: version, owner and changelog are written once, and what is built has the same bytes again."""
+"""``make release``: version, owner and changelog are written once, and a second build has the same bytes."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ def a_wheel(folder: Path, name: str, *headers: str) -> Path:
 
 
 def test_every_wheel_of_the_archives_has_a_checksum() -> None:
-    """In the file that ``make lock`` writes; that they are those of the wheels is seen when archives are built. pip
-    takes a compiled wheel where there is one."""
+    """In the file that ``make lock`` writes; the build of the archives compares them with the wheels. pip uses a
+    compiled wheel if there is one."""
     held = lock.read()
     assert list(held) == [str(pin) for pin in of_file(ROOT)]
     counted = {name.partition("==")[0]: len(sums) for name, sums in held.items() if len(sums) > 1}
@@ -164,7 +164,8 @@ def test_the_package_index_gets_links_that_lead_somewhere() -> None:
 
 @pytest.fixture(scope="session")
 def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of this tree, with a section for its version where the changelog has none yet. The first process builds it."""
+    """A release of this tree, with a section for its version if the changelog has none yet. The first process builds
+    it."""
     top = tmp_path_factory.getbasetemp()
     top = top.parent if top.name.startswith("worker-") else top
     with (top / "release.lock").open("w") as held:
@@ -173,7 +174,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _released(top: Path) -> Path:
-    """Without tests, which are most of the files and in the source archive only."""
+    """Without tests, which are most of the files and only in the source archive."""
     root = top / "clone"
     for path in sources.files(ROOT):
         copy = root / path.relative_to(ROOT)
@@ -225,7 +226,7 @@ def test_a_release_is_whole(release: Path) -> None:
 
 
 def _answers(program: Path, home: Path) -> None:
-    """As the only program on PATH."""
+    """The plugin answers with the expected exit codes as the only program on PATH."""
     env = {"PATH": str(program.parent), "HOME": str(home), "LANG": "C.UTF-8"}
     for words, code in ((("--version",), 0), (("drain", "plan", "--demo"), 1)):
         done = subprocess.run([str(program), *words], env=env, cwd=home, capture_output=True, text=True, check=False)
@@ -235,7 +236,7 @@ def _answers(program: Path, home: Path) -> None:
 
 @pytest.mark.long
 def test_the_wheel_runs_in_an_empty_environment(release: Path, tmp_path: Path) -> None:
-    """With the packages of requirements.txt. What pip makes of the source archive is this wheel, built from it."""
+    """With the packages of requirements.txt. pip builds this same wheel from the source archive."""
     venv.create(tmp_path / "venv", with_pip=False, symlinks=True)
     (wheel,) = release.glob("*.whl")
     pip = [sys.executable, "-m", "pip", "--python", str(tmp_path / "venv"), "--disable-pip-version-check", "install"]

@@ -1,4 +1,4 @@
-"""CONTRIBUTING's recipes are true: they are tried in a copy of this tree."""
+"""CONTRIBUTING's recipes work: each is tried in a copy of this tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests that run in forked workers: what a worker reports is what one process alone would have reported."""
+"""Tests that run in forked workers: a worker reports the same as a single process would report."""
 
 from __future__ import annotations
 

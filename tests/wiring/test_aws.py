@@ -1,4 +1,4 @@
-"""The AWS side of whatever is read: all sources answer the same questions."""
+"""The AWS side of every source: all sources answer the same requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names for completion: asked once, remembered, and offered when nobody answers."""
+"""Names for completion: requested once, cached, and offered if the source gives no answer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NODES = (CompletionName("n-0"), CompletionName("n-1"))
 
 @dataclass
 class Desk:
-    """Somebody's home. `begun`: what was to be done beside the process, which is done at once unless it is `late`."""
+    """A user's home. `begun`: the background tasks, which run at once unless it is `late`."""
 
     home: Path
     server: ApiServer
@@ -52,7 +52,7 @@ class Desk:
         return cached_names(asked, self.environ, str(self.home), BackgroundReads(self.begin, 0.1))
 
     def aged(self, asked_s: float, seen_s: float) -> None:
-        """What is remembered is that much older."""
+        """Make the cached names that much older."""
         for path in (self.home / ".cache" / "eksdoc").glob("*.names"):
             known = decode_names(path.read_bytes())
             assert known is not None
@@ -65,7 +65,7 @@ class Desk:
             path.unlink()
 
     def begun_earlier(self, by_s: float) -> None:
-        """Whoever asks began that much earlier."""
+        """Set the start of the current request that much earlier."""
         for path in (self.home / ".cache" / "eksdoc").glob("*.asking"):
             path.write_text(repr(float(path.read_text()) - by_s))
 
@@ -117,7 +117,7 @@ def test_whoever_presses_again_asks_no_second_time(desk: Desk) -> None:
 
 
 def test_what_was_ended_before_it_had_an_answer_is_not_begun_again_at_once(desk: Desk) -> None:
-    """Of a cluster that cannot be reached nobody is told anything: the look-up is ended from outside."""
+    """For a cluster that cannot be reached there is no answer: the look-up is ended from outside."""
     desk.late = True
     desk.asks()
     for older_s, begun in ((11, 1), (11, 1), (4, 2)):

@@ -1,7 +1,7 @@
-"""UpdateAddon of the tests' AWS, carried out on a cluster: DescribeUpdate then tells how it ended.
+"""Carry out UpdateAddon of the AWS stand-in on a cluster; DescribeUpdate then reports how the update ended.
 
 ``aws.eks().carry_out = carried_out(aws.eks(), service)``: from then on an update of the add-on has ended when the call
-that began it returns. What `service` has is not read from the tests' AWS: create the add-on there with the same.
+that began it returns. The state of `service` is not read from the AWS stand-in: create the add-on there with the same.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tests.aws.world.eks_state import EksState, Update
 
 
 def carried_out(eks: EksState, service: AddonService, addon: str = "vpc-cni") -> Callable[[Update], None]:
-    """For `EksState.carry_out`. An update of anything else stays under way."""
+    """A function for `EksState.carry_out`. An update of anything else than the add-on stays in progress."""
 
     def carry_out(update: Update) -> None:
         if update.addon != addon:

@@ -1,4 +1,4 @@
-"""The vpc-cni chart's values, by version, and how a user's values go over them.
+"""Default values of the vpc-cni chart by version, and how a user's values override them.
 
 Data: tests/data/aws/eks (the README there says where each file is from).
 """
@@ -27,12 +27,12 @@ def table(name: str) -> Mapping[str, Any]:
 
 
 def versions() -> tuple[str, ...]:
-    """Those with known defaults, ``v1.8.0`` first."""
+    """Versions with known defaults, ``v1.8.0`` first."""
     return tuple(table("vpc-cni-chart-defaults"))
 
 
 def chart_of(addon_version: str) -> str:
-    """``v1.12.6-eksbuild.1`` → ``v1.12.6``. Raises ValueError where its defaults are not known."""
+    """``v1.12.6-eksbuild.1`` → ``v1.12.6``. Raises ValueError for a version without known defaults."""
     chart = addon_version.partition("-")[0]
     if chart not in table("vpc-cni-chart-defaults"):
         raise ValueError(f"no defaults are known of the vpc-cni chart {chart}")
@@ -51,7 +51,8 @@ def defaults(chart: str) -> Doc:
 
 
 def over(values: Doc, user: Doc) -> Doc:
-    """`values` with the `user`'s over them, as Helm does it: maps are merged, null takes a key away, all else wins."""
+    """Merge the `user`'s values over `values` as Helm does: maps are merged, null removes a key, any other value
+    overrides."""
     result = {**values}
     for key, wanted in user.items():
         held = result.get(key)

@@ -1,7 +1,7 @@
-"""What EKS's add-on coredns makes of values: the objects that hold settings.
+"""Render the objects with settings that EKS's add-on coredns makes from configuration values.
 
-Source: the manifests of EKS 1.23 to 1.36 (aws/eksctl, assets) and the add-on's schemas (tests/data/aws/eks). What of it
-is not known (how EKS autoscales) is left out.
+Source: the manifests of EKS 1.23 to 1.36 (aws/eksctl, assets) and the add-on's schemas (tests/data/aws/eks). Unknown
+parts (how EKS autoscales) are left out.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Objects that are written by the server's own rules: in memory here, over HTTP in served.py.
+"""Objects that are written by the API server's rules: in memory here, over HTTP in served.py.
 
-What a write is made of (defaults, then ownership, then what the resource's strategy sets) is as in
-kubectl_eksdoc/embedded/serving/objects.py, with nothing of a control plane around it, so that hundreds of histories
-take no time.
+The parts of a write (defaults, then ownership, then the fields that the resource's strategy sets) are those of
+kubectl_eksdoc/embedded/serving/objects.py, without a control plane around it, so that hundreds of histories take no
+time.
 """
 
 from __future__ import annotations
@@ -27,35 +27,35 @@ _STATUS = FieldSet.of_paths(("status",))
 
 
 class Objects(Protocol):
-    """A cluster's namespace kube-system."""
+    """The objects in the namespace kube-system of a cluster."""
 
     def get(self, kind: str, name: str) -> Doc | None:
-        """The live object, None where there is none."""
+        """The live object, None if it does not exist."""
         ...
 
     def apply(self, config: Doc, manager: str, *, force: bool = False, dry_run: bool = False) -> tuple[str, ...]:
-        """Server-side apply. The fields in conflict, sorted, one for each owner, as ``.data.key``; then nothing is
-        changed."""
+        """Server-side apply. Returns the fields in conflict, sorted, one for each owner, as ``.data.key``; with a
+        conflict nothing is changed."""
         ...
 
     def patch(self, kind: str, name: str, patch: Doc, manager: str) -> None:
-        """A strategic merge patch."""
+        """Apply a strategic merge patch."""
         ...
 
     def update(self, kind: str, name: str, change: Callable[[Doc], Doc], manager: str) -> None:
-        """What `change` makes of the live object, put back as a whole."""
+        """Replace the whole live object by the result of `change`."""
         ...
 
 
 class Documents:
-    """`Objects` as plain documents. Mutable. Writes are a second apart, from noon of the recordings' day."""
+    """`Objects` as plain documents. Mutable. Writes are one second apart, from noon of the day of the recordings."""
 
     def __init__(self, *docs: Doc) -> None:
         self._held: dict[Key, Doc] = {(doc["kind"], doc["metadata"]["name"]): doc for doc in docs}
         self._writes = 0
 
     def copy(self) -> Documents:
-        """Another cluster with the same objects, the same writes behind it."""
+        """Another cluster with the same objects and the same history of writes."""
         made = Documents(*self._held.values())
         made._writes = self._writes
         return made
@@ -104,7 +104,8 @@ def _key(doc: Doc) -> Key:
 
 
 def _printed(doc: Doc) -> Doc:
-    """As Go prints it: what is "" in a typed spec is left out (``omitempty``); whoever applied it still owns it."""
+    """As Go prints it: a field that is "" in a typed spec is left out (``omitempty``); the client that applied it still
+    owns it."""
     return with_value(doc, ("spec",), _without_empty(doc["spec"])) if "spec" in doc else doc
 
 
@@ -117,5 +118,5 @@ def _without_empty(value: Any) -> Any:
 
 
 def _reset(kind: str) -> FieldSet:
-    """What the strategies of kinds with a status ignore in a write to the object itself."""
+    """Reset fields that the strategy of a kind with a status ignores in a write to the object itself."""
     return _STATUS if kind == "DaemonSet" else NO_FIELDS

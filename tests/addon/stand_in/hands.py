@@ -1,7 +1,7 @@
-"""Who else writes to the add-on's objects, each as that program does it, named by its field manager.
+"""Other clients that write to the add-on's objects, each as that client does it, named by its field manager.
 
-Programs that update: ``kubectl set env`` and ``kubectl patch`` (a person's, or Terraform's local-exec), both by
-strategic merge patch; ``kubectl edit``. Programs that apply: Helm 4, Argo CD with server-side apply, and Terraform's
+Clients that update: ``kubectl set env`` and ``kubectl patch`` (by a user, or by Terraform's local-exec), both by
+strategic merge patch; ``kubectl edit``. Clients that apply: Helm 4, Argo CD with server-side apply, and Terraform's
 resource kubernetes_env, all three with force.
 """
 
@@ -20,9 +20,10 @@ HELM, ARGO_CD, TERRAFORM = "helm", "argocd-controller", "Terraform"
 
 
 def sets_env(objects: Objects, name: str, value: str, *, container: str = MAIN, manager: str = KUBECTL_SET) -> None:
-    """``kubectl set env daemonset/aws-node -c CONTAINER NAME=VALUE``: new entries go to the end.
+    """``kubectl set env daemonset/aws-node -c CONTAINER NAME=VALUE``: a new entry is appended.
 
-    Any `manager`, and the init container too: whoever edits the object and sends the difference does the same.
+    For any `manager`, and for the init container too: a client that edits the object and sends the difference does the
+    same.
     """
     order = dict.fromkeys((*_env_names(objects, container), name))
     patches(objects, _env_patch(container, {"name": name, "value": value}, order), manager=manager)
@@ -47,19 +48,19 @@ def patches(
 
 
 def sets_data(objects: Objects, key: str, value: str, *, manager: str = KUBECTL_PATCH) -> None:
-    """A key of the ConfigMap amazon-vpc-cni."""
+    """Set a key of the ConfigMap amazon-vpc-cni."""
     patches(objects, {"data": {key: value}}, kind="ConfigMap", name="amazon-vpc-cni", manager=manager)
 
 
 def applies_env(
     objects: Objects, name: str, value: str, *, container: str = MAIN, manager: str = ARGO_CD, force: bool = True
 ) -> tuple[str, ...]:
-    """Server-side apply of a configuration with nothing but this entry; the conflicts, if it has no force."""
+    """Server-side apply of a configuration with only this entry; without force it returns the conflicts."""
     return objects.apply(_config(_env_patch(container, {"name": name, "value": value})), manager, force=force)
 
 
 def helm_installs(objects: Objects, version: str, values: Doc, site: Site = Site()) -> None:
-    """``helm upgrade --install`` of the same chart over what EKS installed: every field of it is Helm's then, too."""
+    """``helm upgrade --install`` of the same chart over the objects of EKS: Helm then owns every field of it, too."""
     for config in rendered(version, values, site):
         live = objects.get(config["kind"], config["metadata"]["name"])
         if live is not None and config["kind"] == "DaemonSet":
@@ -68,7 +69,8 @@ def helm_installs(objects: Objects, version: str, values: Doc, site: Site = Site
 
 
 def env_of(doc: Doc, container: str = MAIN) -> dict[str, Any]:
-    """The env of a container of a DaemonSet, init or not: name → value, None where an entry has no value of its own."""
+    """The env of a container or init container of a DaemonSet: name → value, None for an entry without a value of its
+    own."""
     spec = doc["spec"]["template"]["spec"]
     found = next(c for c in (*spec.get("initContainers", ()), *spec["containers"]) if c["name"] == container)
     return {entry["name"]: entry.get("value") for entry in found.get("env", ())}
@@ -80,7 +82,7 @@ def _env_names(objects: Objects, container: str) -> list[str]:
 
 
 def _env_patch(container: str, entry: Doc, order: Iterable[str] | None = None) -> Doc:
-    """`order`: of all entries afterwards, as programs say it that work out the difference."""
+    """`order`: the order of all entries after the patch, as programs that compute a difference list it."""
     where = "initContainers" if container == INIT else "containers"
     said = {} if order is None else {"$setElementOrder/env": [{"name": name} for name in order]}
     return {"spec": {"template": {"spec": {where: [{"name": container, "env": [entry], **said}]}}}}

@@ -1,6 +1,6 @@
-"""Random histories of who wrote what to the add-on's objects, for hypothesis.
+"""Random histories of writes to the add-on's objects by several clients, for hypothesis.
 
-A history is a list of steps; each says itself in one line, so that a failing example reads like a story:
+A history is a list of steps; each prints itself in one line, so that a failing example can be read in order:
 ``SetsEnv('ENABLE_POD_ENI', 'true')``, ``Updates('v1.15.1-eksbuild.1', 'PRESERVE')``.
 """
 
@@ -31,7 +31,7 @@ NAMES = {
 
 class Step(Protocol):
     def done(self, service: AddonService) -> None:
-        """What happens. A hand that would break the object does nothing, as a server would refuse it."""
+        """Carry out the step. A write that would break the object does nothing, as a server would refuse it."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class RemovesEnv:
 
 @dataclass(frozen=True)
 class AppliesEnv:
-    """Argo CD, Helm or Terraform, each of which has one configuration: its next apply takes its last entry away."""
+    """Argo CD, Helm or Terraform; each has one configuration, so its next apply removes its previous entry."""
 
     name: str
     value: str
@@ -70,7 +70,7 @@ class AppliesEnv:
 
 @dataclass(frozen=True)
 class HelmInstalls:
-    """The chart of the version that EKS has there, with `values` as JSON."""
+    """The chart of the version that EKS has installed, with `values` as JSON."""
 
     values: str
 
@@ -92,7 +92,7 @@ class Patches:
 
 @dataclass(frozen=True)
 class SetsData:
-    """A key of the ConfigMap, which old versions have not."""
+    """A key of the ConfigMap, which old versions do not have."""
 
     key: str
     value: str
@@ -104,7 +104,7 @@ class SetsData:
 
 @dataclass(frozen=True)
 class Updates:
-    """The add-on itself; "" for the version it has, None for the values it has."""
+    """Update the add-on; "" keeps its version, None keeps its values."""
 
     version: str
     mode: Mode
@@ -121,7 +121,7 @@ def _installed(version: str, values: str) -> tuple[AddonService, Documents]:
 
 
 def installed(version: str, values: str = "") -> AddonService:
-    """An add-on of one's own, just installed on documents in memory."""
+    """A new, separate add-on, just installed on documents in memory."""
     service, objects = _installed(version, values)
     return service.copy(objects.copy())
 

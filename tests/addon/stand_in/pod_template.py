@@ -1,4 +1,4 @@
-"""The pod template of aws-node, by the chart's version: charts/aws-vpc-cni/templates/daemonset.yaml."""
+"""Render the pod template of aws-node by chart version: charts/aws-vpc-cni/templates/daemonset.yaml."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FLAGS = (
 
 
 def template(addon_version: str, number: Number, values: Doc, region: str) -> Doc:
-    """The template of version `number` from all its `values`."""
+    """The template of version `number`, rendered from all its `values`."""
     images = f"602401143452.dkr.ecr.{region}.amazonaws.com"
     agent = number >= (1, 14, 0) and _truth(values["nodeAgent"].get("enabled", True))
     containers = [_main(f"{images}/amazon-k8s-cni:{addon_version}", number, values, agent)]
@@ -56,7 +56,7 @@ def template(addon_version: str, number: Number, values: Doc, region: str) -> Do
 
 
 def text(value: Any) -> str:
-    """As a Go template prints it."""
+    """The text that a Go template prints for a value."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -157,7 +157,7 @@ def _pulled(number: Number) -> Doc:
 
 
 def _env(said: Doc) -> list[Doc]:
-    """By name: a template that ranges over a map goes by its sorted keys."""
+    """Env entries by name: a template that ranges over a map visits its keys in sorted order."""
     return [{"name": name, "value": text(said[name])} for name in sorted(said)]
 
 

@@ -1,4 +1,4 @@
-"""What the aws-vpc-cni chart makes of values: the objects of the add-on that hold settings.
+"""Render the objects with settings that the aws-vpc-cni chart makes from values.
 
 Source: aws/amazon-vpc-cni-k8s, charts/aws-vpc-cni/templates, read at every version from v1.8.0 to v1.23.0. Unlike
 there, the selector is the one with which EKS installs (originalMatchLabels), the label helm.sh/chart has the CNI's
@@ -32,8 +32,8 @@ _WINDOWS = (
 
 @dataclass(frozen=True)
 class Site:
-    """Where the add-on is installed. `env` is what EKS itself puts beneath the user's env, whatever the version
-    (aws-node of a real cluster has these; since which version is not known)."""
+    """The cluster into which the add-on is installed. `env` is what EKS itself sets beneath the user's env in every
+    version (aws-node of a real cluster has these; since which version is not known)."""
 
     region: str = "ap-northeast-2"
     env: Doc = field(default_factory=lambda: {"CLUSTER_NAME": "shop", "VPC_ID": "vpc-0123456789abcdef0"})

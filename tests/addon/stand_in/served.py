@@ -1,4 +1,4 @@
-"""The same over HTTP, as any client of an API server would do it."""
+"""Read and write the add-on's objects over HTTP, as any client of an API server does it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _APPLY, _STRATEGIC = "application/apply-patch+yaml", "application/strategic-merg
 
 @dataclass(frozen=True)
 class Served:
-    """`Objects` of the API server at `url` (with no slash in the end), asked with a bearer token."""
+    """`Objects` of the API server at `url` (without a trailing slash), with a bearer token."""
 
     url: str
     token: str

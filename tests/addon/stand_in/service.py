@@ -1,19 +1,19 @@
-"""EKS's add-on service: the objects of a chart (of vpc-cni unless told otherwise), applied as manager ``eks``.
+"""Stand-in for EKS's add-on service: applies the objects of a chart (vpc-cni by default) as manager ``eks``.
 
-Stands in for AWS, so it knows nothing of what kubectl_eksdoc predicts: chart and server's rules are all it is made of.
+It replaces AWS, so it uses no prediction of kubectl_eksdoc: only the chart and the API server's rules.
 
-What is known of the service (the project's notes on EKS add-ons; UpdateAddon in the API's model; the messages of
-amazon-vpc-cni-k8s issues 2607 and 2150) and what is an understanding of this stand-in:
+Facts about the service (the project's notes on EKS add-ons; UpdateAddon in the API's model; the messages of
+amazon-vpc-cni-k8s issues 2607 and 2150) and assumptions of this stand-in:
 
 - OVERWRITE applies with force. High.
 - NONE applies without. Conflicts end the update with code ConfigurationConflict and the message below. High. That
   nothing at all is changed then, not even objects without a conflict, is assumed: EKS names conflicts of several
-  objects in one message, as who tries all of them first.
-- PRESERVE leaves the fields in conflict to whoever has them: they are taken out of what is applied, and it is applied
-  again. No document says how EKS does it; that the value stays does say one. Medium, and low where the field is one
-  that configurationValues set: it loses against the live value, silently.
+  objects in one message, like a client that tries all of them first.
+- PRESERVE leaves the fields in conflict to their owners: they are removed from the configuration, and it is applied
+  again. No document says how EKS does it; one does say that the value stays. Medium, and low if the field is one
+  that configurationValues set: the live value overrides it, without a message.
 - Configuration values replace the earlier document as a whole; without any the earlier ones stay; '{}' resets. High.
-- Objects that a version no longer has stay. Assumed; a downgrade is no usual thing.
+- Objects that a version no longer has stay. Assumed; a downgrade is not usual.
 - A failed update leaves the add-on's version and values as they were. Assumed.
 """
 
@@ -41,7 +41,7 @@ _REFUSAL = "Conflicts found when trying to apply. Will not continue due to resol
 
 @dataclass(frozen=True)
 class Error:
-    """As in an update's errors; `resources` are names of the objects."""
+    """An error of an update; `resources` are names of objects."""
 
     code: str
     message: str
@@ -50,7 +50,8 @@ class Error:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How an update ended; `preserved` are the fields left to others, as in a message's lines. EKS tells no one."""
+    """How an update ended; `preserved` are the fields left to other owners, as in a message's lines. EKS does not
+    report them."""
 
     status: Literal["Successful", "Failed"]
     errors: tuple[Error, ...] = ()
@@ -71,7 +72,7 @@ class AddonService:
     def __init__(
         self, objects: Objects, version: str, values: str = "", site: Site = Site(), render: Render = rendered
     ) -> None:
-        """The add-on as it is there already; `install` makes one."""
+        """The add-on as it is already installed; `install` creates one."""
         self.objects, self.version, self.values, self.site = objects, version, values, site
         self.render = render
 
@@ -79,14 +80,14 @@ class AddonService:
     def install(
         cls, objects: Objects, version: str, values: str = "", site: Site = Site(), mode: Mode = "OVERWRITE"
     ) -> AddonService:
-        """CreateAddon; raises AssertionError where it fails, as NONE and PRESERVE do on foreign objects."""
+        """CreateAddon; raises AssertionError if it fails, as NONE and PRESERVE do on objects of other owners."""
         service = cls(objects, version, values, site)
         outcome = service.update(resolve_conflicts="OVERWRITE" if mode == "OVERWRITE" else "NONE")
         assert outcome.status == "Successful", outcome
         return service
 
     def copy(self, objects: Objects) -> AddonService:
-        """The same add-on, on a copy of its objects."""
+        """The same add-on on a copy of its objects."""
         return AddonService(objects, self.version, self.values, self.site, self.render)
 
     def update(
@@ -96,7 +97,8 @@ class AddonService:
         resolve_conflicts: Mode = "NONE",
         configuration_values: str | None = None,
     ) -> Outcome:
-        """UpdateAddon and its end. Raises ValueError: a version that is not known, values that are no object."""
+        """UpdateAddon, carried out to its end. Raises ValueError for an unknown version, or for values that are no
+        object."""
         wanted = version or self.version
         values = self.values if configuration_values is None else configuration_values
         configs = [self._fitting(each) for each in self.render(wanted, _document(values), self.site)]
@@ -106,7 +108,7 @@ class AddonService:
         return outcome
 
     def _fitting(self, config: Doc) -> Doc:
-        """With the selector that the live workload has, which no update can change (it is immutable)."""
+        """The object with the selector of the live workload, which no update can change (it is immutable)."""
         live = self.objects.get(config["kind"], config["metadata"]["name"])
         if config["kind"] not in ("DaemonSet", "Deployment") or live is None:
             return config
@@ -152,7 +154,8 @@ def _lines(config: Doc, fields: Iterable[str]) -> list[str]:
 
 
 def _without(config: Doc, fields: Iterable[str]) -> Doc:
-    """`config` without fields in a message's words: they are looked up among its own, as words alone are ambiguous."""
+    """`config` without the fields that a message names: they are looked up among its own fields, as the text alone is
+    ambiguous."""
     place = schema_of(config["apiVersion"], config["kind"]).root
     paths = {"".join(map(format_step, path)): path for path in fields_of(config, place)}
     gone: Tree = {}

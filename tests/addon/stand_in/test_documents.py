@@ -1,4 +1,4 @@
-"""Writes in memory against those of a server, and rendered charts against the published manifests."""
+"""Writes in memory give the same result as a server's writes, and rendered charts equal the published manifests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def served() -> Iterator[Served]:
 
 
 def lived(objects: Objects) -> list[Outcome]:
-    """The incident and what came after it."""
+    """The objects after the incident and the writes that followed it."""
     service = AddonService(objects, "v1.19.5-eksbuild.1")
     outcomes = [service.update("v1.12.6-eksbuild.1", resolve_conflicts="NONE")]
     outcomes.append(service.update("v1.12.6-eksbuild.1", resolve_conflicts="PRESERVE"))
@@ -44,7 +44,7 @@ def _labelled(doc: Doc) -> Doc:
 
 
 def comparable(doc: Doc | None) -> Doc:
-    """Without what storage makes up, and without times."""
+    """The object without the fields that the storage generates, and without times."""
     assert doc is not None
     meta = doc["metadata"]
     kept = {key: meta.get(key) for key in ("name", "namespace", "labels", "annotations")}

@@ -1,4 +1,4 @@
-"""What becomes of a person's settings in each mode: the incident, on the DaemonSet of a recorded cluster."""
+"""The result for a user's settings in each mode: the incident, on the DaemonSet of a recorded cluster."""
 
 from __future__ import annotations
 

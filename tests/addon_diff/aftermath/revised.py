@@ -1,4 +1,4 @@
-"""A DaemonSet and its ControllerRevisions, made as its controller makes them, one template after the other."""
+"""A DaemonSet and its ControllerRevisions, created as its controller creates them, one pod template after another."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def written(moment: datetime) -> str:
 
 
 def template(image: str = "v1", init: dict[str, str] | None = None, **env: str) -> Doc:
-    """With the containers of aws-node; `env` is the main container's, `init` the init container's."""
+    """A template with the containers of aws-node; `env` is the main container's, `init` the init container's."""
     main = {"name": "aws-node", "image": f"r/amazon-k8s-cni:{image}", "env": _env(env)}
     first = {"name": "aws-vpc-cni-init", "image": f"r/amazon-k8s-cni-init:{image}", "env": _env(init or {})}
     return {"metadata": {"labels": {"k8s-app": "aws-node"}}, "spec": {"containers": [main], "initContainers": [first]}}
@@ -33,7 +33,7 @@ def _env(said: dict[str, str]) -> list[Doc]:
 
 
 def daemon_set(now: Doc, **more: Any) -> Doc:
-    """Its strategy is that of the chart; `more` stands in its metadata."""
+    """A DaemonSet with the chart's update strategy; `more` is added to its metadata."""
     rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "10%"}}
     return {
         "apiVersion": "apps/v1",
@@ -46,7 +46,7 @@ def daemon_set(now: Doc, **more: Any) -> Doc:
 
 @dataclass
 class Controller:
-    """Mutable. Keeps a revision for each template, uses that of an equal one again, and counts. `notes_times`: as
+    """Mutable. Keep a revision for each template, reuse that of an equal template, and count. `notes_times`: in
     managedFields, which a dump may lack."""
 
     notes_times: bool = True
@@ -79,7 +79,7 @@ class Controller:
 
 
 def lived(story: Iterable[tuple[float, Doc]], notes_times: bool = True) -> list[Doc]:
-    """The revisions after templates that came at so many seconds after `START`."""
+    """The revisions after templates that were applied at so many seconds after `START`."""
     controller = Controller(notes_times)
     for seconds, now in story:
         controller.sees(now, at(seconds))

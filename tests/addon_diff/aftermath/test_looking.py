@@ -1,4 +1,4 @@
-"""An update looked back on: how it is found again, what is said where something is not known, who keeps what."""
+"""A past update: how it is found, what the report says where a fact is unknown, and who keeps which field."""
 
 from __future__ import annotations
 

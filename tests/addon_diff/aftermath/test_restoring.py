@@ -1,4 +1,4 @@
-"""The patch that gives lost fields back: exactly these, and nothing else."""
+"""The patch that restores lost fields: exactly these fields, and no others."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ _PORTS = st.lists(st.sampled_from((61678, 8162)), unique=True, max_size=2)
 
 @st.composite
 def templates(draw: st.DrawFn) -> Doc:
-    """Of the same containers, with settings of every kind of place that a patch can meet."""
+    """Templates with the same containers, with settings in every kind of place that a patch can reach."""
     made = template("v1", draw(_ENVS), **draw(_ENVS))
     spec, main = made["spec"], made["spec"]["containers"][0]
     for where, name, value in (

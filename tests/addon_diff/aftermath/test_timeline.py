@@ -1,4 +1,4 @@
-"""Which template was in force before an update and after it: told right, or not at all."""
+"""The templates in force before and after an update: reported correctly, or as unknown."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_what_came_later_is_not_the_updates() -> None:
 
 
 def test_a_template_that_comes_again_hides_when_it_came() -> None:
-    """The update was of the same version: its template is that of the beginning, under its old creation."""
+    """The update was to the same version: its template equals the first one, and has the old creation time."""
     story = [(0.0, A), (100.0, B), (5000.0, A)]
     assert isinstance(told(lived(story, notes_times=False), A, 4990), UnknownRevision)
     noted = told(lived(story), A, 4990)
@@ -73,7 +73,7 @@ def test_what_was_deleted_or_not_yet_seen_is_not_told() -> None:
 
 
 def test_what_the_update_made_was_not_there_before() -> None:
-    """Or it was, and somebody had deleted it: nothing tells."""
+    """Or it was there, and another client had deleted it: no fact tells which."""
     step = told(lived([(5000, A)]), A, 4990)
     assert isinstance(step, UnknownRevision) and "made by this update or after it" in step.reason
 
@@ -85,7 +85,7 @@ def test_images_of_the_version_that_come_late_are_the_updates_all_the_same() -> 
 
 
 def test_what_the_next_update_wrote_is_not_of_the_one_before() -> None:
-    """The first failed over a conflict, and was asked for again with force some minutes later."""
+    """The first update failed over a conflict, and was requested again with force some minutes later."""
     docs = lived([(0, A), (100, B), (5200, C)])
     found = template_periods(read_revisions(daemon_set(C), docs))
     assert isinstance(template_step(found, at(5000), NEW, True, at(5190)), UnchangedTemplate)
@@ -133,7 +133,8 @@ _STORIES = st.lists(st.tuples(st.integers(1, 4000), st.integers(0, 3)), min_size
 
 @given(story=_STORIES, update=st.integers(0, 12_000), noted=st.booleans())
 def test_it_is_never_told_wrong(story: list[tuple[int, int]], update: int, noted: bool) -> None:
-    """Whatever templates came and came again; only the first that comes soon after an update may be its own."""
+    """For any sequence of templates, with repetitions; only the first that appears soon after an update may be its
+    own."""
     moment, times = 0, []
     for gap, which in story:
         moment += gap

@@ -1,4 +1,4 @@
-"""``addon-diff --apply`` from what is typed to what came of it: over HTTP on both sides."""
+"""``addon-diff --apply`` from the typed confirmation to the result: over HTTP to the API server and AWS."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _COUNTED: dict[tuple[str, ...], int] = {}
 
 
 def changes(ann: Desk, *flags: str) -> int:
-    """So many that a dry run names; of a cluster as it was made they are always the same."""
+    """The changes that a dry run names; for a cluster in its initial state they are always the same."""
     if flags not in _COUNTED:
         ran = ann.apply("--dry-run", "-o", "json", *flags)
         _COUNTED[flags] = int(json.loads(ran.out)["changes"])
@@ -88,7 +88,8 @@ def test_an_update_is_listed_and_reverted(ann: Desk) -> None:
 
 @pytest.mark.long
 def test_who_uses_it_is_read_again_before_it_is_sent(aws: World, tmp_path: Path) -> None:
-    """The first pod with security groups of its own comes while it is typed: the update would take its interface."""
+    """The first pod with its own security groups starts during the confirmation: the update would remove its network
+    interface."""
     argv = ("--as-asked", "--resolve-conflicts", "OVERWRITE")
     limits = {"vpc.amazonaws.com/pod-eni": "1"}
     spec = {"containers": [{"name": "web", "image": "web", "resources": {"limits": limits, "requests": limits}}]}
@@ -190,7 +191,7 @@ def test_another_update_is_in_progress(ann: Desk) -> None:
 
 @pytest.mark.long
 def test_an_update_whose_answer_was_lost_is_found_again(ann: Desk) -> None:
-    """The machine stood still between the request and the line that says that EKS took it."""
+    """The machine was suspended between the request and the journal entry that says that EKS accepted it."""
     ann.aws.eks().carry_out = None
     ann.types, ann.told = f"vpc-cni {NEW}\nprod {changes(ann)}\n", lambda: ann.aws.count("eks:UpdateAddon")
     assert ann.apply().code == 6

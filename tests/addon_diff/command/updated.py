@@ -1,4 +1,4 @@
-"""``addon-diff --apply`` on a served cluster: the stand-in of EKS carries out what the tests' AWS is asked for."""
+"""``addon-diff --apply`` on a served cluster: the stand-in of EKS carries out the requests to the AWS stand-in."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Desk(terminal_user.Desk):
 
     @property
     def env(self) -> tuple[Any, Any]:
-        """What people have set in the two containers."""
+        """The env that users have set in the two containers."""
         doc = self.service.objects.get("DaemonSet", "aws-node")
         assert doc is not None
         return hands.env_of(doc)["ENABLE_POD_ENI"], hands.env_of(doc, INIT)["DISABLE_TCP_EARLY_DEMUX"]
 
 
 def desk(server: SimulatedApiServer, home: Path, aws: World) -> Desk:
-    """vpc-cni v1.12.0, in which people have set two variables by hand."""
+    """vpc-cni v1.12.0, in which users have set two variables by hand."""
     objects = Served(server.url().rstrip("/"), worlds.ADMIN_TOKEN)
     service = AddonService(objects, OLD)
     assert service.update(OLD, resolve_conflicts="OVERWRITE").status == "Successful"

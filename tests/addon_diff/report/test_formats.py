@@ -1,4 +1,4 @@
-"""The demo's add-ons, their past updates, and Terraform plans of them; in every format:
+"""Reports of the demo's add-ons, of their past updates, and of Terraform plans for them; in every format:
 `tests.drain.report.test_formats`."""
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def test_a_ticket_has_the_update_and_the_call_that_keeps_all_as_code() -> None:
 
 
 def test_the_account_that_was_asked_is_the_one_that_is_changed() -> None:
-    """awscli takes its default profile otherwise, and that account may have a cluster of the same name."""
+    """awscli would otherwise use its default profile, and that account may have a cluster of the same name."""
     plan = planned("vpc-cni", TO, Mode.OVERWRITE)
     assert plan.way_out is not None and "--profile" not in proposed_command(plan, plan.way_out)
     audited = replace(plan, facts=replace(plan.facts, profile="audit"))
@@ -135,7 +135,7 @@ def test_the_account_that_was_asked_is_the_one_that_is_changed() -> None:
 
 
 class SixMinutesEarlier(AppliesNothing):
-    """The demo's cluster when nobody had set the field again: without that revision. Behaves as the two ports."""
+    """The demo's cluster before the field was set again: without that revision. Implements both ports."""
 
     def read_object(self, of: ObjectName) -> Doc | Absent | Unknown:
         doc = world().objects.read_object(of)

@@ -1,4 +1,4 @@
-"""Updates before and after they are carried out; in every format: `tests.drain.report.test_formats`."""
+"""Reports of updates before and after they are carried out; in every format: `tests.drain.report.test_formats`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def before() -> UpdateReport:
 
 @cache
 def after() -> UpdateReport:
-    """With OVERWRITE as it was asked for; somebody sets one of the fields again meanwhile."""
+    """The state after the update, with OVERWRITE as requested; another client sets one of the fields again
+    meanwhile."""
     case = incident("OVERWRITE", as_asked=True)
     shown = view(case)
     case.time.then.append((30, lambda: hands.sets_env(case.service.objects, "ENABLE_POD_ENI", "true")))

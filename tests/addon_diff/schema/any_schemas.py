@@ -1,4 +1,4 @@
-"""Configuration schemas: those that were published, and made-up ones of the same kind."""
+"""Configuration schemas: the published ones, and generated ones of the same form."""
 
 from __future__ import annotations
 

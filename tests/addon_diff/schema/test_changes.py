@@ -1,4 +1,4 @@
-"""How configuration schemas differ: published ones, by hand, and whatever could be one."""
+"""The differences between configuration schemas: published, hand-written and generated ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def of(**properties: Any) -> dict[str, Any]:
 
 
 def mirrored(old: dict[str, Any], new: dict[str, Any]) -> bool:
-    """Whether one is the other, read backwards; nothing differs from itself."""
+    """Whether one difference is the reverse of the other; a schema does not differ from itself."""
     these, those = between(old, new), between(new, old)
     return (
         (these.added, these.removed) == (those.removed, those.added)

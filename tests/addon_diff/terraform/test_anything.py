@@ -1,4 +1,4 @@
-"""Whatever a Terraform plan asks for is judged: nothing breaks, nothing unknown passes, everything has an address."""
+"""Every Terraform plan is judged without a crash: no unknown change passes, and every change has an address."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def known(arguments: tuple[str, ...], *constraints: str, module: str = "", of: s
     ("arguments", "constraints", "expected"),
     [
         ((UPDATE, VALUES), (), ["6"]),
-        ((NONE, UPDATE, VALUES), ("~> 4.0",), ["5"]),  # what stands in the plan is what made it
+        ((NONE, UPDATE, VALUES), ("~> 4.0",), ["5"]),  # the arguments in the plan show what made it
         ((NONE, VALUES), (), ["4.47 to 4.x"]),
         ((NONE,), (), ["4.32 to 4.46", "before 4.32"]),
         ((NONE,), ("= 3.76.1",), ["before 4.32"]),

@@ -1,4 +1,4 @@
-"""Terraform plans are refused with the address and the argument that says so; what is not known never passes."""
+"""Terraform plans fail with the address and the argument that causes it; an unknown fact never passes."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_what_an_old_provider_cannot_do_is_said(spelling: str) -> None:
 
 
 def test_the_values_that_are_proposed_end_it() -> None:
-    """At v1.15.1, whose schema is known; that of v1.12.6 is not."""
+    """At v1.15.1, whose schema is known; the schema of v1.12.6 is not."""
     way = judged(the_incident("5", addon_version=TARGET)).changes[0].plan
     assert way is not None and way.way_out is not None and way.way_out.values == KEPT
     after = judged(the_incident("5", addon_version=TARGET, configuration_values=json.dumps(KEPT)))
@@ -137,8 +137,8 @@ def test_an_update_of_anything_else_resets_as_well() -> None:
 
 @pytest.mark.parametrize("argument", ["addon_version", "configuration_values", "resolve_conflicts_on_update"])
 def test_what_is_known_after_apply_never_passes(argument: str) -> None:
-    """Even where nothing that is known fails: what might be lost is unknown, not lost. A mode does not matter where
-    nothing is at risk."""
+    """Even if no known value fails: a field that might be lost is unknown, not lost. The mode does not matter if no
+    field is at risk."""
 
     def later(**given: Any) -> TerraformJudgement:
         after = values("5", addon_version=TARGET, **given)
@@ -171,7 +171,7 @@ ELSEWHERE: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("given", ELSEWHERE)
 def test_other_clusters_are_left_out_and_none_of_this_one_is_unknown(given: dict[str, Any]) -> None:
-    """Of another name, or of the same in another region, which may have the add-on beside it."""
+    """Clusters with another name, or with the same name in another region, which may have the add-on as well."""
     other = a_change(an_addon(**given), an_addon(**given, addon_version=NEW), "update", address="aws_eks_addon.other")
     judgement = judged(a_plan(other))
     assert judgement.changes == () and len(judgement.other_requests) == 1
@@ -285,7 +285,7 @@ def test_deletion_and_replacement_fail_and_what_is_preserved_or_forgotten_is_sai
 
 
 def test_a_replacement_that_preserves_is_a_creation_over_live_objects() -> None:
-    """Values that are not written there are gone afterwards."""
+    """Values that the plan does not write are removed."""
     addon = Addon("vpc-cni", TARGET, "ACTIVE", configuration=json.dumps(KEPT))
     was = values("5", addon_version=TARGET, preserve=True, resolve_conflicts_on_create="OVERWRITE")
     judgement = judged(a_plan(a_change(was, was, "delete", "create")), World(managed={"vpc-cni": addon}))
@@ -296,7 +296,7 @@ def test_a_replacement_that_preserves_is_a_creation_over_live_objects() -> None:
 @pytest.mark.parametrize("spelling", ["5", "4.47 to 4.x"])
 @pytest.mark.parametrize("address", [PLAIN, MODULE])
 def test_resolve_conflicts_is_what_to_change_where_it_is_set(spelling: str, address: str) -> None:
-    """It goes before resolve_conflicts_on_update, and v19 of the module hands on nothing else."""
+    """It overrides resolve_conflicts_on_update, and v19 of the module passes on nothing else."""
     mode = {"resolve_conflicts": "OVERWRITE"} | ({"resolve_conflicts_on_update": None} if spelling == "5" else {})
     before = values(spelling, **mode)
     change = a_change(before, {**before, "addon_version": TARGET}, "update", address=address)
@@ -347,7 +347,7 @@ def test_an_upgrade_of_the_cluster_in_the_same_plan_is_unknown() -> None:
 
 
 def test_an_addon_of_another_resource_never_passes() -> None:
-    """What a deletion by Cloud Control leaves in the cluster is not known here."""
+    """The package does not know what a deletion by Cloud Control leaves in the cluster."""
     kind = "awscc_eks_addon"
     change = a_change(an_addon(), None, "delete", address=f"{kind}.a", type=kind)
     (told,) = judged(a_plan(change)).all_findings
@@ -365,7 +365,7 @@ def test_an_addon_of_another_resource_never_passes() -> None:
     ],
 )
 def test_an_addon_by_cloud_control_is_judged(before: dict[str, Any], after: dict[str, Any], mode: str | None) -> None:
-    """As the one of the AWS provider, but for what nobody knows that Cloud Control sends."""
+    """As the add-on of the AWS provider, except that the requests of Cloud Control are not documented."""
     kind = "awscc_eks_addon"
     by_both = [
         judged(a_plan(a_change({**an_addon(), **before}, {**an_addon(), **after}, "update", **how)))
@@ -384,7 +384,7 @@ def test_an_addon_by_cloud_control_is_judged(before: dict[str, Any], after: dict
 @pytest.mark.parametrize(("old", "new", "told"), [("PRESERVE", "OVERWRITE", 1), ("OVERWRITE", "NONE", 0)])
 @pytest.mark.parametrize("argument", ["resolve_conflicts", "resolve_conflicts_on_update"])
 def test_a_mode_that_overwrites_at_the_next_update_is_told(argument: str, old: str, new: str, told: int) -> None:
-    """The provider asks EKS nothing for it, so nothing is lost yet."""
+    """The provider sends no request to EKS for it, so nothing is lost yet."""
     change = a_change(an_addon(**{argument: old}), an_addon(**{argument: new}), "update")
     judgement = judged(a_plan(change))
     assert judgement.changes == () and statuses(judgement) == ({Status.PASS} if told else set())

@@ -1,4 +1,4 @@
-"""What a Terraform plan asks EKS for: in which mode, from which argument, and what is not sent."""
+"""The requests that a Terraform plan sends to EKS: the mode, the argument that sets it, and what is not sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The incident's world, as the add-on changes of a Terraform plan are judged against: cluster, EKS, and the plans."""
+"""The cluster of the incident, against which add-on changes of a Terraform plan are judged: cluster, EKS, and the
+plans."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ CLUSTER = EksCluster("shop", "arn:aws:eks:eu-west-1:111122223333:cluster/shop", 
 
 @dataclass(frozen=True)
 class Held(AppliesNothing):
-    """Objects of a cluster by what they are called."""
+    """Objects of a cluster by name."""
 
     docs: Mapping[ObjectName, Doc]
 
@@ -49,7 +50,7 @@ def _side(version: str) -> AddonVersionDetails:
 
 @dataclass
 class World:
-    """A cluster named shop. `managed`: the add-ons of EKS in it, by name; `live` are objects. Mutable."""
+    """A cluster named shop. `managed`: its EKS add-ons, by name; `live` are objects. Mutable."""
 
     managed: dict[str, Addon] = field(default_factory=lambda: {"vpc-cni": Addon("vpc-cni", OLD, "ACTIVE")})
     live: tuple[Doc, ...] = field(default_factory=lambda: (rich(), *beside(OLD)))
@@ -59,7 +60,7 @@ class World:
 
     @property
     def cluster(self) -> Cluster:
-        """With one pod that has security groups of its own, and that the kubelet asks over the network."""
+        """A cluster with one pod that has its own security groups, and that the kubelet probes over the network."""
         branch = BranchInterface(probes=(Probe("web", ProbeKind.READINESS, "httpGet"),))
         return a_cluster(pods=[a_pod("cart-0", "shop", branch=branch)])
 
@@ -123,14 +124,14 @@ def values(spelling: str, **given: Any) -> dict[str, Any]:
 
 
 def configuration(constraint: str, source: str = "terraform-aws-modules/eks/aws", version: str = "~> 20.0") -> Json:
-    """Of a root that calls the module eks."""
+    """The configuration of a root module that calls the module eks."""
     provider = {"name": "aws", "full_name": AWS, "version_constraint": constraint}
     call = {"source": source, "version_constraint": version, "expressions": {"cluster_addons": {}}, "module": {}}
     return {"provider_config": {"aws": provider}, "root_module": {"module_calls": {"eks": call}}}
 
 
 def the_incident(spelling: str, address: str = PLAIN, **after: Any) -> Json:
-    """The plan that caused it, as a provider of that generation makes it."""
+    """The plan that caused the incident, as a provider of that generation makes it."""
     constraint, *_ = SPELLINGS[spelling]
     change = a_change(values(spelling), values(spelling, **{"addon_version": NEW, **after}), "update", address=address)
     return a_plan(change, configuration=configuration(constraint))

@@ -1,7 +1,7 @@
-"""Who calls: which account an access key belongs to, and the ARN that GetCallerIdentity and refusals name.
+"""Identify the caller: the account of an access key, and the ARN in GetCallerIdentity and in refusals.
 
 Of moto's internals: a request's account is its header x-moto-account-id, or that of a role's temporary key; STSBackend
-names the caller, for keys of nobody by an ARN that AWS does not have (sts::…:user/moto), which is put right here.
+names the caller, for unknown keys by an ARN that AWS does not have (sts::…:user/moto), which is corrected here.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def arn_of(key: str, region: str) -> tuple[str, str]:
 
 
 def mend() -> None:
-    """Once per process."""
+    """Patch moto, once per process."""
     from moto.sts.models import STSBackend
 
     original = STSBackend.get_caller_identity

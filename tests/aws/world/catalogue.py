@@ -1,4 +1,4 @@
-"""What EKS offers: add-on versions, their configuration schemas, Kubernetes versions; from tests/data/aws/eks."""
+"""The offer of EKS: add-on versions, their configuration schemas, Kubernetes versions; from tests/data/aws/eks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Offer:
 
 @dataclass
 class Catalogue:
-    """What the region offers, newest first; a test may offer more. Mutable.
+    """The versions that the region offers, newest first; a test may add more. Mutable.
 
     `today` decides which support a Kubernetes version has; `as_of` makes every date as far away as it was then.
     """
@@ -52,7 +52,7 @@ class Catalogue:
         return next((offer for offer in self.of(addon) if offer.version == version), None)
 
     def default(self, addon: str, cluster_version: str) -> Offer | None:
-        """The version that EKS takes when none is named: the default, or else the newest that fits."""
+        """The version that EKS uses if none is named: the default, or else the newest compatible one."""
         fitting = [offer for offer in self.of(addon) if cluster_version in offer.clusters]
         return next((offer for offer in fitting if cluster_version in offer.default_for), next(iter(fitting), None))
 

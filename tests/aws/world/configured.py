@@ -1,4 +1,5 @@
-"""Configuration values of an add-on: a JSON or YAML object that the version's schema allows, else EKS's refusal."""
+"""Validate configuration values of an add-on: a JSON or YAML object that the version's schema allows, else EKS's
+refusal."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""EKS's add-on calls: created, listed, described and updated, with the checks that AWS makes first.
+"""EKS's add-on calls: create, list, describe and update, with the checks that AWS makes first.
 
-Each function is given the state of one account and region and the request's parameters by botocore's names, and answers
-with botocore's response shape; refusals are raised.
+Each function gets the state of one account and region and the request's parameters by botocore's names, and returns
+botocore's response shape; refusals are raised.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ def describe_addon_versions(eks: EksState, params: Params) -> dict[str, Any]:
 
 
 def describe_addon_configuration(eks: EksState, params: Params) -> dict[str, Any]:
-    """Where no schema is known the answer has none: what AWS says of versions before schemas was not published."""
+    """An add-on without a known schema has none in the answer: the answers of AWS for versions before schemas are not
+    published."""
     offer = eks.catalogue.find(params["addonName"], params["addonVersion"])
     if offer is None:
         raise invalid(_VERSION, addonName=params["addonName"])
@@ -118,6 +119,6 @@ def _check(params: Params, offer: Offer) -> None:
 
 
 def _told(params: Params) -> list[dict[str, str]]:
-    """The update's params: what was asked for, and only that."""
+    """The update's params: only those of the request."""
     names = ("addonVersion", "serviceAccountRoleArn", "resolveConflicts", "configurationValues")
     return [{"type": name[0].upper() + name[1:], "value": params[name]} for name in names if params.get(name)]

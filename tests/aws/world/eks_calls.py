@@ -1,8 +1,8 @@
-"""Registers the EKS calls that moto lacks, or answers wrongly, in moto's own EKS.
+"""Register the EKS calls that moto lacks, or answers wrongly, in moto's own EKS.
 
 Of moto's internals: a method of EKSResponse named like the operation is that operation's answer; `parse_parameters`
-reads a request by botocore's model; ActionResult is serialised by that model; `url_paths` says which paths there are,
-and is read when the service is first asked.
+reads a request by botocore's model; ActionResult is serialised by that model; `url_paths` lists the existing paths,
+and is read at the first request to the service.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ANSWERS: tuple[Answer, ...] = (
 
 
 def register() -> None:
-    """Once per process, before the server answers its first request."""
+    """Register the calls, once per process, before the server answers its first request."""
     from botocore import xform_name
     from moto.core.utils import get_service_model
     from moto.eks import urls

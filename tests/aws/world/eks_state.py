@@ -1,7 +1,7 @@
-"""What EKS knows in one account and region beyond what moto keeps: add-ons, updates, insights, associations.
+"""The state of EKS in one account and region beyond what moto keeps: add-ons, updates, insights, associations.
 
 Of moto's internals: an EKSBackend per account and region, with `clusters` (whose members have `nodegroups`). Our state
-lies in the backend's own dictionary, because moto's reset empties that one, so both begin anew together.
+is stored in the backend's own dictionary, because moto's reset empties it: both are reset together.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def now() -> datetime:
 
 @dataclass
 class Update:
-    """An update under way or past. `succeed` and `fail` are what its end does to its subject. Mutable."""
+    """An update in progress or a past one. `succeed` and `fail` are the effects of its end on its subject. Mutable."""
 
     type: str
     cluster: str
@@ -59,7 +59,7 @@ class Update:
 
 @dataclass
 class EksState:
-    """Of one account and region. Mutable.
+    """The state of one account and region. Mutable.
 
     `ends_when_asked`: an update ends well at its n-th DescribeUpdate; 0 leaves it under way until a test ends it.
     `carry_out`: called with each update as it begins, in the server's thread; it may end it.
@@ -76,10 +76,10 @@ class EksState:
     lock: threading.RLock = field(default_factory=threading.RLock)
     _numbers: Any = field(default_factory=lambda: itertools.count(1))
 
-    # What a test does to the world
+    # Changes by a test
 
     def finish(self, update_id: str) -> None:
-        """The update ends well: what was asked for is so now."""
+        """End the update successfully: the requested state is now in force."""
         update = self._running(update_id)
         update.status = "Successful"
         update.succeed()
@@ -97,13 +97,13 @@ class EksState:
         addon.update(status=status, health={"issues": list(issues)}, modifiedAt=now())
 
     def found(self, cluster: str, insight: dict[str, Any]) -> str:
-        """Keep an insight, an Insight with or without id and times; the id."""
+        """Store an insight, an Insight with or without id and times; returns the id."""
         self.cluster(cluster)
         known = {"id": str(uuid.uuid4()), "lastRefreshTime": now(), "lastTransitionTime": now(), **insight}
         self.insights.setdefault(cluster, {})[known["id"]] = known
         return str(known["id"])
 
-    # What calls ask
+    # Requests of calls
 
     def cluster(self, name: str) -> Any:
         """moto's Cluster, or ResourceNotFoundException."""
@@ -137,7 +137,7 @@ class EksState:
         return f"arn:{self.backend.partition}:eks:{self.backend.region_name}:{self.backend.account_id}:{kind}/{tail}"
 
     def begin(self, update: Update) -> dict[str, Any]:
-        """Begin an update and answer with it as it was then."""
+        """Start an update and return its state at the start."""
         self.updates.insert(0, update)
         answer = {"update": update.described()}
         if self.carry_out is not None:
@@ -145,11 +145,11 @@ class EksState:
         return answer
 
     def running(self, about: tuple[str, str | None, str | None]) -> Update | None:
-        """The update under way of this cluster, node group or add-on."""
+        """The update in progress of this cluster, node group or add-on."""
         return next((u for u in self.updates if u.about == about and u.status == RUNNING), None)
 
     def serial(self) -> int:
-        """A number that was not given before."""
+        """A unique number."""
         return int(next(self._numbers))
 
     def _running(self, update_id: str) -> Update:

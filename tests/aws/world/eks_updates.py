@@ -1,6 +1,6 @@
-"""EKS's updates: of a node group's version; listed and described.
+"""EKS's updates: start an update of a node group's version, list updates, describe updates.
 
-Shapes as in eks_addons.py. Not modelled: what AWS checks of node groups first.
+Shapes as in eks_addons.py. Not modelled: the checks of node groups that AWS makes first.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def update_nodegroup_version(eks: EksState, params: Params) -> dict[str, Any]:
 
 
 def list_updates(eks: EksState, params: Params) -> dict[str, Any]:
-    """Newest first: of the node group, of the add-on, or else of the cluster itself."""
+    """Updates, newest first: of the node group, of the add-on, or else of the cluster itself."""
     about = _about(eks, params)
     return page([update.id for update in eks.updates if update.about == about], "updateIds", params)
 
@@ -75,7 +75,7 @@ def describe_update(eks: EksState, params: Params) -> dict[str, Any]:
 
 
 def list_nodegroups(eks: EksState, params: Params) -> dict[str, Any]:
-    """In place of moto's, which fails with a KeyError for a cluster that is not there and takes any token."""
+    """Replaces moto's, which fails with a KeyError for a missing cluster and accepts any token."""
     return page(sorted(eks.cluster(params["clusterName"]).nodegroups), "nodegroups", params)
 
 
@@ -92,7 +92,8 @@ def _about(eks: EksState, params: Params) -> tuple[str, str | None, str | None]:
 
 
 def _template(group: Any, params: Params) -> dict[str, str] | None:
-    """The template with the version asked for; AWS takes none for a group made without, and no other than its own."""
+    """The template in the requested version; AWS accepts none for a group without a template, and only its own for the
+    others."""
     asked = params.get("launchTemplate")
     if not asked:
         return None

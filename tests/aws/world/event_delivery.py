@@ -1,9 +1,9 @@
-"""Mends moto's EventBridge and EC2: what reaches a queue, and the filter for the status of Spot requests.
+"""Patch moto's EventBridge and EC2: the delivery of events to a queue, and the filter for the status of Spot requests.
 
-A rule that is disabled sends nothing; a queue takes only what its policy, and the policy of its key, allow to
-events.amazonaws.com; what is sent and what fails is counted as CloudWatch does it (AWS/Events: Invocations and
-FailedInvocations by RuleName); an event says of which account it is. moto sends everything, without that, and raises
-where there is no queue.
+A disabled rule sends nothing; a queue accepts only events that its policy, and the policy of its key, allow to
+events.amazonaws.com; sent and failed events are counted as CloudWatch does it (AWS/Events: Invocations and
+FailedInvocations by RuleName); an event names its account. moto itself sends every event, without the account, and
+raises if there is no queue.
 
 Of moto's internals: `Rule.send_to_targets` and `_send_to_sqs_queue` deliver; `state` is a rule's; a queue has its
 policy as text in `policy` or as attribute `_policy_json`; `put_metric_data` of CloudWatch's backend takes any
@@ -21,7 +21,7 @@ EVENTS = "events.amazonaws.com"
 
 
 def mend() -> None:
-    """Once per process."""
+    """Patch moto, once per process."""
     from moto.ec2.models.spot_requests import SpotInstanceRequest
     from moto.events.models import Rule
     from moto.sqs.models import Queue
@@ -33,7 +33,7 @@ def mend() -> None:
 
 
 def _keeping_policy(original: Callable[..., None]) -> Callable[..., None]:
-    """Attributes that are not named stay as they are: moto drops the policy."""
+    """Attributes that are not named keep their values: moto drops the policy."""
 
     def set_attributes(self: Any, attributes: dict[str, Any], *args: Any, **kwargs: Any) -> None:
         kept = getattr(self, "_policy_json", None)
@@ -69,7 +69,7 @@ def _if_allowed(original: Callable[..., None]) -> Callable[..., None]:
 
 
 def count(account: str, region: str, namespace: str, metric: str, dimension: str, name: str, value: int = 1) -> None:
-    """As CloudWatch has it, now."""
+    """Add a metric now, as CloudWatch has it."""
     from moto.cloudwatch.models import cloudwatch_backends
 
     datum = {"MetricName": metric, "Value": value, "Dimensions": [{"Name": dimension, "Value": name}]}
@@ -98,7 +98,7 @@ def _policy_of(queue: Any) -> dict[str, Any]:
 
 
 def allows(policy: dict[str, Any], action: str, resource: str, rule: str) -> bool:
-    """Whether EventBridge may, for a rule: as much of IAM as the tests write down."""
+    """Whether the policy allows EventBridge to send for a rule: only the part of IAM that the tests use."""
     effects = set(_effects(policy, action, resource, rule))
     return "Allow" in effects and "Deny" not in effects
 

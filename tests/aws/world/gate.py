@@ -1,6 +1,6 @@
-"""The way into moto's server: names and counts every call, and makes go wrong what a test wants to go wrong.
+"""The entrance to moto's server: it names and counts every call, and injects the faults that a test sets.
 
-Of moto's internals: its application is a WSGI one, asked only after us; `get_service_router` tells a request's
+Of moto's internals: its application is a WSGI one, called only after ours; `get_service_router` returns a request's
 operation and `determine_request_protocol` its protocol. Of werkzeug: the connection is in the environment.
 """
 
@@ -51,7 +51,7 @@ _SIGNED_AS = {"monitoring": "cloudwatch", "servicequotas": "service-quotas"}
 
 
 def _named(environ: dict[str, Any], body: bytes) -> Call | None:
-    """The call that a signed request makes; None for what nobody signed or no model knows."""
+    """The call that a signed request makes; None for an unsigned request, or one that no model knows."""
     scope = _SCOPE.search(environ.get("HTTP_AUTHORIZATION", ""))
     if scope is None:
         return None
@@ -72,7 +72,7 @@ def _named(environ: dict[str, Any], body: bytes) -> Call | None:
 
 
 def _params(environ: dict[str, Any], body: bytes) -> dict[str, Any]:
-    """The request's own parameters, from its query and its body, forms and JSON alike."""
+    """The request's own parameters, from its query and its body, as form or JSON."""
     found: dict[str, Any] = dict(parse_qsl(environ.get("QUERY_STRING", "")))
     if environ.get("CONTENT_TYPE", "").startswith("application/x-www-form-urlencoded"):
         return {**found, **dict(parse_qsl(body.decode()))}
@@ -80,7 +80,7 @@ def _params(environ: dict[str, Any], body: bytes) -> dict[str, Any]:
 
 
 def _refused(environ: dict[str, Any], start: Callable[..., Any], call: Call, refusal: Refusal) -> list[bytes]:
-    """The refusal as each protocol writes errors; SQS's code stands in a header, as it once spoke another protocol."""
+    """The refusal as each protocol writes errors; SQS's code is in a header, as it formerly used another protocol."""
     from moto.core.request import determine_request_protocol
     from moto.core.utils import get_service_model
 

@@ -1,4 +1,4 @@
-"""EKS's pod identity associations: which role the pods of a service account get. Shapes as in eks_addons.py."""
+"""EKS's pod identity associations: the role for the pods of a service account. Shapes as in eks_addons.py."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def describe_insight(eks: EksState, params: Params) -> dict[str, Any]:
 
 
 def start_insights_refresh(eks: EksState, params: Params) -> dict[str, Any]:
-    """It has ended when it is asked about."""
+    """Start a refresh, which has ended by the first time it is described."""
     eks.cluster(params["clusterName"])
     return {"message": "Insights refresh is in progress", "status": "IN_PROGRESS"}
 
@@ -52,6 +52,6 @@ def describe_insights_refresh(eks: EksState, params: Params) -> dict[str, Any]:
 
 
 def describe_cluster_versions(eks: EksState, params: Params) -> dict[str, Any]:
-    """Those with support, of any kind."""
+    """The versions with support of any kind."""
     found = [one for one in eks.catalogue.cluster_versions() if one["versionStatus"] != "UNSUPPORTED"]
     return page(found, "clusterVersions", params)

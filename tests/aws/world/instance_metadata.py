@@ -1,9 +1,9 @@
-"""Mends moto's EC2: where an instance's metadata options come from, and how they are changed and asked for.
+"""Patch moto's EC2: the source of an instance's metadata options, and the calls that change and describe them.
 
-Of moto's internals: `Instance.__init__` is where every way of launching ends (RunInstances, fleets, auto scaling
-groups), and takes `launch_template` and `metadata_options`; methods of EC2Response are the answers; a backend's
-dictionary is emptied by moto's reset, so the account's defaults lie there; an auto scaling group tells nobody which
-version of its template it launches.
+Of moto's internals: every way of launching calls `Instance.__init__` (RunInstances, fleets, auto scaling groups),
+which takes `launch_template` and `metadata_options`; methods of EC2Response are the answers; a backend's
+dictionary is emptied by moto's reset, so the account's defaults are stored there; an auto scaling group does not
+report which version of its template it launches.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EC2_DEFAULT = {
     "HttpProtocolIpv6": "disabled",
     "InstanceMetadataTags": "disabled",
 }
-# What an image with ImdsSupport v2.0 makes of a launch that says nothing.
+# The options of a launch without any, from an image with ImdsSupport v2.0.
 IMAGE_V2 = {"HttpTokens": "required", "HttpPutResponseHopLimit": 2}
 _NO_PREFERENCE = ("no-preference", -1)
 
@@ -42,14 +42,14 @@ def effective(
 
 
 def hold(ec2_backend: Any, held: bool = True) -> None:
-    """Whether changed options stay `pending`; given free, all are applied."""
+    """Whether changed options stay `pending`; on release, all are applied."""
     ec2_backend.__dict__[_HELD] = held
     for instance in () if held else ec2_backend.all_instances():
         instance.metadata_options.state = "applied"
 
 
 def mend() -> None:
-    """Once per process."""
+    """Patch moto, once per process."""
     from moto.autoscaling.models import FakeAutoScalingGroup
     from moto.ec2.models.instances import Instance, MetadataOptions
     from moto.ec2.responses import EC2Response
@@ -95,7 +95,7 @@ def _telling_version(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def modify_instance_metadata_options(response: Any) -> Any:
-    """What is not named stays as it is; the answer says `pending`, as AWS does."""
+    """Options that are not named keep their values; the answer says `pending`, as AWS does."""
     from moto.core.responses import ActionResult
     from moto.ec2.models.instances import MetadataOptions
 
@@ -126,7 +126,7 @@ def get_instance_metadata_defaults(response: Any) -> Any:
 
 
 def modify_instance_metadata_defaults(response: Any) -> Any:
-    """`no-preference` and -1 take a default back. HttpTokensEnforced is kept and told; launches are not refused."""
+    """`no-preference` and -1 remove a default. HttpTokensEnforced is stored and returned; launches are not refused."""
     from moto.core.responses import ActionResult
 
     response.error_on_dryrun()

@@ -1,9 +1,9 @@
-"""Mends what moto makes of clusters and node groups: the defaults that EKS has today.
+"""Patch moto's clusters and node groups: set the defaults that EKS has today.
 
-Of moto's internals: both answers hold the backend's own object (Cluster, Nodegroup) in `result`, whose attributes are
-what DescribeCluster and DescribeNodegroup tell; None is not told. moto's node groups have the versions of 2021, and one
-`health` and one default `scaling_config` for all; the auto scaling group that they name is not there until a test makes
-it.
+Of moto's internals: both answers hold the backend's own object (Cluster, Nodegroup) in `result`, whose attributes
+DescribeCluster and DescribeNodegroup return; None is left out. moto's node groups have the versions of 2021, and one
+`health` and one default `scaling_config` for all; the auto scaling group that they name does not exist until a test
+creates it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Method = Callable[[Any], Any]
 
 
 def mend() -> None:
-    """Once per process."""
+    """Patch moto, once per process."""
     from moto.eks.responses import EKSResponse
 
     EKSResponse.create_cluster = _cluster(EKSResponse.create_cluster)
@@ -39,7 +39,7 @@ def _cluster(original: Method) -> Method:
 
 
 def _nodegroup(original: Method) -> Method:
-    """Amazon Linux 2023 from 1.30 on; a group with a template leaves disk, key and, if need be, types to it."""
+    """Amazon Linux 2023 from 1.30 on; a group with a template takes disk, key and, if necessary, types from it."""
 
     def method(response: Any) -> Any:
         answer = original(response)

@@ -1,4 +1,4 @@
-"""Pages of a list: at most maxResults each, continued by a token that only fits the question it was made for."""
+"""Pages of a list: at most maxResults each, continued by a token that is valid only for the request it was made for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ most = 100
 
 
 def page(items: Sequence[Any], key: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """The page of `items` that EKS request `params` ask for, as {key: […], "nextToken": …}.
+    """The page of `items` that the parameters `params` of an EKS request ask for, as {key: […], "nextToken": …}.
 
     A token that was not given out for the same question is refused, as AWS does.
     """

@@ -1,4 +1,5 @@
-"""Mends moto's Service Quotas, which knows those of VPC alone: the quotas of EC2, EBS and EKS, as AWS gives them first.
+"""Patch moto's Service Quotas, which has only those of VPC: add the quotas of EC2, EBS and EKS with AWS's initial
+values.
 
 Of moto's internals: `get_service_quota` of the backend makes the answer, or raises NoSuchResource.
 """
@@ -20,12 +21,12 @@ _PLACE = "eksdoc_quotas"
 
 
 def put(backend: Any, service: str, code: str, value: float) -> None:
-    """What the account was granted."""
+    """Set a quota that the account was granted."""
     backend.__dict__.setdefault(_PLACE, {})[service, code] = value
 
 
 def mend() -> None:
-    """Once per process."""
+    """Patch moto, once per process."""
     from moto.servicequotas.models import ServiceQuotasBackend
 
     ServiceQuotasBackend.get_service_quota = _known(ServiceQuotasBackend.get_service_quota)

@@ -1,4 +1,4 @@
-"""Refusals that EKS answers with: its model's exceptions with their members, in the words AWS is known to use."""
+"""Refusals by EKS: the exceptions of its model with their members, with the messages that AWS is known to use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from moto.core.exceptions import ServiceException
 
 
 class Refusal(ServiceException):
-    """One of the service's own: moto looks for others' in the model of the package that their class is in."""
+    """An exception of the service itself: moto looks up those of others in the model of the package of their class."""
 
 
 def refused(code: str, message: str, **members: Any) -> ServiceException:

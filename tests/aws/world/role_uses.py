@@ -1,7 +1,7 @@
-"""Completes moto: CloudTrail's LookupEvents, and IAM's report of the services that a role was last used for.
+"""Add to moto: CloudTrail's LookupEvents, and IAM's report of the services that a role last used.
 
 Of moto's internals: a method of CloudTrailResponse or IamResponse answers the operation of its name; a backend's
-dictionary is emptied by moto's reset, so what has happened lies there.
+dictionary is emptied by moto's reset, so the events are stored there.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def accessed(backend: Any, role: str, services: Mapping[str, datetime | None], l
 
 
 def mend() -> None:
-    """Once per process."""
+    """Patch moto, once per process."""
     from moto.cloudtrail.responses import CloudTrailResponse
     from moto.iam.responses import IamResponse
 
@@ -69,7 +69,7 @@ def mend() -> None:
 
 
 def lookup_events(response: Any) -> str:
-    """The latest first, of 90 days, one attribute at the most, 50 a page."""
+    """The latest event first, for the last 90 days, with at most one attribute, 50 a page."""
     asked = json.loads(response.body)
     attributes = asked.get("LookupAttributes", [])
     start, end = asked.get("StartTime", 0), asked.get("EndTime", float("inf"))
@@ -101,7 +101,7 @@ def generate_service_last_accessed_details(response: Any) -> Any:
 
 
 def get_service_last_accessed_details(response: Any) -> Any:
-    """A report of a moment ago is in progress at first; services that were not used are listed without a time."""
+    """A new report is in progress at first; services that were not used are listed without a time."""
     from moto.core.responses import ActionResult
 
     job = response.backend.__dict__[_JOBS][response._get_param("JobId")]

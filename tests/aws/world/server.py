@@ -1,7 +1,7 @@
-"""The AWS of the tests: moto's server in this process, on a free port of loopback, mended and completed.
+"""The AWS stand-in: moto's server in this process, on a free port of loopback, patched and completed.
 
-Its state is that of the process: one `World` per test session, reset between tests.
-Of moto's internals: ThreadedMotoServer's application is wrapped before it serves; `moto_api_backend.reset` forgets all.
+Its state is that of the process: one `World` per test session, reset between tests. Of moto's internals:
+ThreadedMotoServer's application is wrapped before it serves; `moto_api_backend.reset` removes all state.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ REGION = "ap-northeast-2"
 
 @cache
 def _mend() -> None:
-    """Complete and mend moto, once per process: done twice, what wraps its methods would wrap itself."""
+    """Complete and patch moto, once per process: a second time would wrap its wrapped methods again."""
     stacks.mend()
     eks_calls.register()
     for mended in (nodegroups, instance_metadata, templates_and_images, callers, event_delivery, quotas, role_uses):
@@ -56,14 +56,15 @@ def _mend() -> None:
 
 
 def _application(service: Any) -> Any:
-    """moto's Flask application of one service; what is not foreseen in it is shown, and answered with 500."""
+    """moto's Flask application of one service; an unexpected exception is printed, and answered with 500."""
     application = create_backend_app(service)
     application.config["PROPAGATE_EXCEPTIONS"] = True
     return application
 
 
 class Applications(DomainDispatcherApplication):
-    """Of each service. moto lists its own folders to find one, for every request: it is found once for each host."""
+    """The application of each service. moto lists its own folders for every request; here it is found once for each
+    host."""
 
     def __init__(self) -> None:
         super().__init__(_application)
@@ -76,14 +77,14 @@ class Applications(DomainDispatcherApplication):
 
 
 class QuietHandler(MotoRequestHandler):
-    """Serves without a line on stderr per request."""
+    """A handler that does not log each request to stderr."""
 
     def log_request(self, *_: Any) -> None:
-        """Tests count calls by `World.calls`."""
+        """Log nothing: tests count calls by `World.calls`."""
 
 
 class World:
-    """AWS at `endpoint`. Operations are named ``eks:DescribeAddon``; * and ? stand for any. Mutable."""
+    """AWS at `endpoint`. Operations have names such as ``eks:DescribeAddon``; * and ? are wildcards. Mutable."""
 
     def __init__(self) -> None:
         _mend()
@@ -105,13 +106,14 @@ class World:
         self._thread.join()
 
     def reset(self) -> None:
-        """An empty world in which nothing goes wrong."""
+        """Reset to an empty state without faults."""
         self._troubles.clear()
         paging.most = 100
         moto_api_backend.reset()
 
     def environ(self, account: str = ACCOUNT, region: str = REGION) -> dict[str, str]:
-        """Environment variables by which any AWS client in another process asks this world, as this account's user."""
+        """Environment variables by which an AWS client in another process sends its requests here, as this account's
+        user."""
         return {
             "AWS_ENDPOINT_URL": self.endpoint,
             "AWS_ACCESS_KEY_ID": callers.access_key(account),
@@ -124,7 +126,8 @@ class World:
         }
 
     def client(self, service: str, account: str = ACCOUNT, region: str = REGION, **config: Any) -> Any:
-        """The official client, without retries, shared by all tests; one with `config` (botocore's) is made anew."""
+        """The official client, without retries, shared by all tests; a client with `config` (botocore's) is created for
+        each call."""
         with self._clients:
             if config:
                 return self._made(service, account, region, config)
@@ -144,7 +147,7 @@ class World:
         )
 
     def eks(self, account: str = ACCOUNT, region: str = REGION) -> EksState:
-        """EKS's inside: end updates, put insights, offer add-on versions."""
+        """The state of EKS: end updates, add insights, offer add-on versions."""
         from moto.eks.models import eks_backends
 
         return state_of(eks_backends[account][region])
@@ -156,25 +159,25 @@ class World:
         instance_metadata.hold(ec2_backends[account][region], held)
 
     def count_fetches(self, queue: str, empty: int = 0, deleted: int = 0, region: str = REGION) -> None:
-        """What CloudWatch counts of a queue that somebody reads, now."""
+        """Set what CloudWatch counts, now, for a queue that has a reader."""
         for metric, value in (("NumberOfEmptyReceives", empty), ("NumberOfMessagesDeleted", deleted)):
             if value:
                 event_delivery.count(ACCOUNT, region, "AWS/SQS", metric, "QueueName", queue, value)
 
     def forget_counts(self, region: str = REGION) -> None:
-        """CloudWatch has counted nothing yet."""
+        """Remove all counts of CloudWatch."""
         from moto.cloudwatch.models import cloudwatch_backends
 
         cloudwatch_backends[ACCOUNT][region].metric_data.clear()
 
     def happened(self, *events: dict[str, Any], region: str = REGION) -> None:
-        """What CloudTrail has kept, as `role_uses.event` makes it."""
+        """Add an event to CloudTrail, as `role_uses.event` makes it."""
         from moto.cloudtrail.models import cloudtrail_backends
 
         role_uses.happened(cloudtrail_backends[ACCOUNT][region], *events)
 
     def accessed(self, role: str, services: dict[str, datetime | None], looks: int = 0, fails: str = "") -> None:
-        """IAM's report on that role: when each service was last used. It is in progress for so many `looks`."""
+        """Set IAM's report on that role: when each service was last used. It is in progress for so many `looks`."""
         from moto.iam.models import iam_backends
 
         role_uses.accessed(iam_backends[ACCOUNT]["aws"], role, services, looks, fails)
@@ -182,13 +185,14 @@ class World:
     def publish_image(
         self, name: str, imds_support: str | None = None, description: str = "", region: str = REGION
     ) -> str:
-        """The id of a new image of Amazon's (owner alias `amazon`); `imds_support`: "v2.0", or None."""
+        """Publish an image of Amazon (owner alias `amazon`) and return its id; `imds_support`: "v2.0", or None."""
         from moto.ec2.models import ec2_backends
 
         return templates_and_images.publish(ec2_backends[ACCOUNT][region], name, imds_support, description)
 
     def publish_parameter(self, name: str, value: str, region: str = REGION) -> None:
-        """A public parameter below /aws/service/, which moto lets nobody put: its backend's own list gets it."""
+        """Publish a public parameter below /aws/service/: moto lets no client do that, so it is added to the backend's
+        own list."""
         from moto.core.utils import utcnow
         from moto.ssm.models import Parameter, ssm_backends
 
@@ -196,13 +200,13 @@ class World:
         ssm_backends[ACCOUNT][region]._parameters[name].append(made)
 
     def set_quota(self, service: str, code: str, value: float, region: str = REGION) -> None:
-        """A quota that the account was granted, by its code (``ec2``, ``L-1216C47A``)."""
+        """Set a quota that the account was granted, by its code (``ec2``, ``L-1216C47A``)."""
         from moto.servicequotas.models import servicequotas_backends
 
         quotas.put(servicequotas_backends[ACCOUNT][region], service, code, value)
 
     def use_quota(self, used: float, region: str = REGION, **dimensions: str) -> None:
-        """What CloudWatch counts of a quota in use (AWS/Usage), now."""
+        """Set the use of a quota that CloudWatch counts (AWS/Usage), now."""
         from moto.cloudwatch.models import cloudwatch_backends
 
         named = [{"Name": name, "Value": value} for name, value in dimensions.items()]
@@ -210,23 +214,23 @@ class World:
         cloudwatch_backends[ACCOUNT][region].put_metric_data("AWS/Usage", [datum])
 
     def put_endpoint(self, cluster: str, url: str) -> None:
-        """Where the API server of a cluster is: moto gives all of them one address."""
+        """Set the address of a cluster's API server: moto gives all clusters the same one."""
         from moto.eks.models import eks_backends
 
         eks_backends[ACCOUNT][REGION].clusters[cluster].endpoint = url
 
-    # What goes wrong
+    # Faults
 
     def throttle(self, operation: str, times: int | None = None) -> None:
         self.refuse(operation, words.throttled, times)
 
     def deny(self, *operations: str) -> None:
-        """No right to these operations, in each service's own code and words with the IAM action."""
+        """Deny these operations, in each service's own code and message with the IAM action."""
         for operation in operations:
             self.refuse(operation, words.denied)
 
     def allow(self) -> None:
-        """Nothing goes wrong any more; what is there stays."""
+        """Remove all faults; the other state stays."""
         self._troubles.wanted.clear()
 
     def expire(self, operation: str = "*", times: int | None = None) -> None:
@@ -236,7 +240,7 @@ class World:
         self.refuse(operation, lambda _: Refusal(code, status, message), times)
 
     def refuse(self, operation: str, refusal: Callable[[Call], Refusal], times: int | None = None) -> None:
-        """Answer the next `times` calls of the operation (None: all) so, unless something newer fits."""
+        """Refuse the next `times` calls of the operation (None: all), unless a newer fault matches."""
         self._troubles.add(Trouble(operation, refusal, left=times))
 
     def hang_up(self, operation: str, times: int | None = None) -> None:
@@ -244,19 +248,19 @@ class World:
         self._troubles.add(Trouble(operation, left=times))
 
     def pages(self, size: int) -> None:
-        """At most so many per page of EKS, whatever was asked for."""
+        """Limit each page of EKS to so many items, whatever the request says."""
         paging.most = size
 
-    # What was asked
+    # Recorded calls
 
     @property
     def calls(self) -> tuple[Call, ...]:
-        """All calls since the reset, refused ones and the tests' own included, in the order they came."""
+        """All calls since the reset, in order, including refused ones and the tests' own."""
         return tuple(self._troubles.calls)
 
     def count(self, operation: str) -> int:
         return sum(call.name == operation for call in self.calls)
 
     def forget_calls(self) -> None:
-        """Begin to count anew."""
+        """Reset the list of calls."""
         self._troubles.calls.clear()

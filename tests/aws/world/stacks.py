@@ -1,10 +1,10 @@
-"""Mends moto's CloudFormation and EventBridge: AWS::SQS::QueuePolicy sets the policy of its queues, which moto passes
-over; the targets of a rule are told apart by their Id, not by their ARN.
+"""Patch moto's CloudFormation and EventBridge: AWS::SQS::QueuePolicy sets the policy of its queues, which moto ignores;
+targets of a rule are distinguished by their Id, not by their ARN.
 
 Of moto's internals: every subclass of CloudFormationModel is a kind of resource, found when the first template is read;
-Ref on a queue gives its name (AWS gives its URL), so both are taken. Reading templates imports API Gateway's models,
-which want a validator of OpenAPI documents that nothing here asks for: with its twelve dependencies it would be most of
-what the tests install, so an empty one stands in where there is none.
+Ref on a queue gives its name (AWS gives its URL), so both are accepted. Reading templates imports API Gateway's models,
+which need a validator of OpenAPI documents that no test uses: with its twelve dependencies it would be most of what the
+tests install, so an empty module replaces it where it is missing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _VALIDATOR = "openapi_spec_validator"
 
 
 def mend() -> None:
-    """Once per process, before the first template is read."""
+    """Patch moto, once per process, before the first template is read."""
     if importlib.util.find_spec(_VALIDATOR) is None:
         _stand_in()
     from moto.core.common_models import CloudFormationModel
@@ -74,7 +74,7 @@ def mend() -> None:
             for queue in self.queues:
                 queue.policy = None
 
-    # moto finds it among the subclasses, which Python knows only as long as somebody holds them.
+    # moto finds it among the subclasses, which Python keeps only while there is a reference to them.
     sys.modules[__name__].__dict__["QueuePolicy"] = QueuePolicy
 
 

@@ -1,9 +1,9 @@
-"""Mends moto's EC2: versions of a launch template that build on another one, images that want IMDSv2.
+"""Patch moto's EC2: versions of a launch template that are based on another version, and images that require IMDSv2.
 
-moto's own 1286 images are left out: none is of EKS's nodes of today, and making them is most of what a reset costs.
+moto's own 1286 images are left out: none is an image of today's EKS nodes, and creating them takes most of a reset.
 Of moto's internals: methods of EC2Response are the answers, and read the request from `params`, a dictionary by the
 model's names; the serialiser finds ImdsSupport as `imds_support`; the
-setting `ec2_load_default_amis` is asked whenever a backend begins.
+setting `ec2_load_default_amis` is read whenever a backend is created.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Method = Callable[[Any], Any]
 
 
 def mend() -> None:
-    """Once per process."""
+    """Patch moto, once per process."""
     from moto import settings
     from moto.ec2.responses import EC2Response
 
@@ -33,7 +33,8 @@ def publish(ec2_backend: Any, name: str, imds_support: str | None, description: 
 
 
 def _building_on_source(original: Method) -> Method:
-    """With SourceVersion the new version has that one's parameters too; a parameter named anew replaces the old one."""
+    """With SourceVersion the new version has the parameters of that version, too; a parameter that is given again
+    replaces the old one."""
 
     def method(response: Any) -> Any:
         source = response._get_param("SourceVersion")

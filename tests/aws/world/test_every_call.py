@@ -1,4 +1,4 @@
-"""Each call that the tool makes is answered in the shape of botocore's model, of the right types."""
+"""Each call that the tool makes is answered in the shape of botocore's model, with the correct types."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["prod", "whole"]
 
 
 def assert_fits(value: Any, shape: Any, path: str) -> None:
-    """`value` has only the model's members, and of its types."""
+    """`value` has only members of the model, with the model's types."""
     kinds = {"string": str, "boolean": bool, "integer": int, "long": int, "double": float, "timestamp": datetime}
     kinds["list"] = list
     if shape.name == "policyDocumentType":

@@ -1,4 +1,4 @@
-"""What a test wants to go wrong, by operation (``eks:DescribeAddon``, ``ec2:*``, ``*``); nothing by itself."""
+"""Faults that a test injects, by operation (``eks:DescribeAddon``, ``ec2:*``, ``*``); by default there are none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.aws.world.words import Call, Refusal
 
 @dataclass
 class Trouble:
-    """`refusal` is the answer; without one the call is hung up on. Mutable.
+    """`refusal` is the answer; without one the connection is closed. Mutable.
 
     `left`: for how many more calls, None for all.
     """
@@ -24,14 +24,14 @@ class Trouble:
 
 @dataclass
 class Troubles:
-    """All of them, and the calls that were seen. Mutable; used by the server's threads too."""
+    """All faults, and the recorded calls. Mutable; used by the server's threads too."""
 
     wanted: list[Trouble] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def meets(self, call: Call) -> Trouble | None:
-        """Note the call; the newest trouble that it runs into, used up by one."""
+        """Record the call; returns the newest fault that matches, whose count decreases by one."""
         with self.lock:
             self.calls.append(call)
             for trouble in reversed(self.wanted):
@@ -46,7 +46,7 @@ class Troubles:
             self.wanted.append(trouble)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all faults and recorded calls."""
         with self.lock:
             self.wanted.clear()
             self.calls.clear()

@@ -1,4 +1,4 @@
-"""How each AWS service words what any call may be refused with: code, HTTP status, message.
+"""The error code, HTTP status and message of each AWS service for a refusal that any call may get.
 
 Sources: botocore's models (EKS: ThrottlingException 429), and messages printed in public issue threads, where each
 service has its own: EC2 has other codes than the rest, SQS writes the action in small letters, EKS names add-ons by
@@ -21,7 +21,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Call:
-    """One request as it came. `path`: of its URL. `caller`: the ARN of who asks. `named`: its parameters by name."""
+    """One received request. `path`: of its URL. `caller`: the ARN of the caller. `named`: its parameters by name."""
 
     service: str
     operation: str
@@ -85,7 +85,7 @@ def _arn(call: Call, tail: str) -> str:
 
 
 def _eks(call: Call) -> str:
-    """A cluster by its ARN, what lies within by its path; calls about no resource name all."""
+    """A cluster by its ARN, a resource within it by its path; calls about no resource name all."""
     parts = call.path.strip("/").split("/")
     if call.operation == "ListClusters":
         return _arn(call, "cluster/*")

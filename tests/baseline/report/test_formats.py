@@ -1,4 +1,4 @@
-"""Every kind of change in every format; EKSDOC_UPDATE_GOLDEN=1 writes the golden files anew."""
+"""Every kind of change in every format; EKSDOC_UPDATE_GOLDEN=1 writes the golden files again."""
 
 from __future__ import annotations
 

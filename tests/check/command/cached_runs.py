@@ -1,4 +1,4 @@
-"""Runs of ``check`` that several tests read: in each worker, a command line is run once."""
+"""Runs of ``check`` that several tests share: each worker runs a command line once."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ def check(*argv: str) -> Ran:
 
 @cache
 def document(*argv: str) -> dict[str, Any]:
-    """Tests only read it."""
+    """The document of a run; tests only read it."""
     found: dict[str, Any] = json.loads(check(*argv, "-o", "json").out)
     return found

@@ -1,14 +1,14 @@
-"""Three ordinary clusters that are well kept, as dumps of ``kubectl get -o json``: no reason to stop an upgrade.
+"""Three ordinary, well-kept clusters as dumps of ``kubectl get -o json``: nothing in them blocks an upgrade.
 
 `MANAGED`: a managed node group over three zones without a launch template of its own (so IMDSv2, one hop), three
 add-ons of EKS, AWS Load Balancer Controller and external-dns with roles, and an application of the team. `CURRENT`: the
-same with what many clusters run, all of it current, a volume of EBS, and Karpenter with a Spot node. `AUTO`: EKS Auto
-Mode. Each has what EKS brings (its webhooks, gp2), and what charts leave (definitions, releases of Helm).
+same with current versions of common software, a volume of EBS, and Karpenter with a Spot node. `AUTO`: EKS Auto
+Mode. Each has the objects of EKS (its webhooks, gp2), and those of charts (definitions, releases of Helm).
 
-What comes from a chart has the replicas and budgets of its defaults: cert-manager, external-dns and Argo CD one
-replica, the Load Balancer Controller two and no budget. It is told its region and VPC, which it must be on Amazon Linux
-2023. CoreDNS has a lameduck of 20 s, by the add-on's configuration values, and not the add-on's own 5 s: the EKS best
-practices ask for more, and coredns-lameduck proposes that.
+Workloads of a chart have its default replicas and budgets: cert-manager, external-dns and Argo CD one
+replica, the Load Balancer Controller two and no budget. Its arguments name its region and VPC, as Amazon Linux 2023
+requires. CoreDNS has a lameduck of 20 s, by the add-on's configuration values, and not the add-on's own 5 s: the EKS
+best practices ask for more, and coredns-lameduck proposes that.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ Doc = dict[str, Any]
 
 @dataclass(frozen=True)
 class App:
-    """A workload. `budget`: its maxUnavailable; `role`: its pods get one by their service account; `addon`: of EKS,
-    whose manifest says the rest; `hook`: the webhook configuration that it serves, with what it is asked about;
-    `selects`: labels of its nodes; `claim`: it has a volume of EBS; `release`: the manifest that Helm has of it."""
+    """A workload. `budget`: its maxUnavailable; `role`: its pods get a role by their service account; `addon`: it is an
+    EKS add-on, whose manifest has the other fields; `hook`: the webhook configuration that it serves, with the
+    resources; `selects`: labels of its nodes; `claim`: it has a volume of EBS; `release`: the manifest that Helm stores
+    for it."""
 
     namespace: str
     name: str
@@ -53,14 +54,14 @@ class App:
 
     @property
     def by(self) -> str:
-        """Which makes the pods."""
+        """The controller that creates the pods."""
         return f"{self.name}-7d9c8b6f5" if self.kind == "Deployment" else self.name
 
 
 @dataclass(frozen=True)
 class KeptCluster:
-    """`nodes`: what makes each, ``group``, ``karpenter``, ``spot`` or ``auto``; `lameduck`: of CoreDNS; `hops`: the
-    limit of the instances; `tags`: of the cluster and its node group."""
+    """`nodes`: the provisioner of each, ``group``, ``karpenter``, ``spot`` or ``auto``; `lameduck`: of CoreDNS; `hops`:
+    the hop limit of the instances; `tags`: of the cluster and its node group."""
 
     apps: tuple[App, ...]
     nodes: tuple[str, ...] = ("group",) * 3
@@ -180,7 +181,7 @@ _API = {kind: api for api, kinds in _EMPTY.items() for kind in kinds} | {"Node":
 
 
 def a_dump(folder: Path, of: KeptCluster, instances: Sequence[str] = IDS) -> str:
-    """The folder, with a list of each kind; `instances`: behind the nodes."""
+    """The folder, with a list of each kind; `instances`: those of the nodes."""
     lists: dict[str, list[Doc]] = {kind: [] for kind in _API}
     for doc in objects(of, instances):
         lists.setdefault(doc["kind"], []).append(doc)
@@ -234,7 +235,7 @@ def _of_app(app: App, nodes: int) -> Iterable[Doc]:
 
 
 def _of_addon(app: App, of: KeptCluster) -> Iterable[Doc]:
-    """As its manifest has it, with what its settings make of it."""
+    """The workload as the add-on's manifest has it, with its settings applied."""
     docs = applied(app.addon, ADDONS[app.addon], _REGISTRY)
     if app.addon == "kube-proxy":  # a manifest of which the rest is not public
         docs += [_made("ServiceAccount", app.name, app.namespace), _made("ConfigMap", app.name, app.namespace)]
@@ -262,7 +263,7 @@ def _of_addon(app: App, of: KeptCluster) -> Iterable[Doc]:
 
 
 def corefile(lameduck: str) -> str:
-    """The add-on's own with that time."""
+    """The add-on's own Corefile with that lameduck."""
     (own,) = (doc for doc in applied("coredns", ADDONS["coredns"], "") if doc["kind"] == "ConfigMap")
     return str(own["data"]["Corefile"]).replace("lameduck 5s", f"lameduck {lameduck}")
 
@@ -356,7 +357,7 @@ def _container(app: App) -> Doc:
 
 
 def _workload(app: App, template: Doc, nodes: int, labels: Doc) -> Iterable[Doc]:
-    """With what it makes, and its budget."""
+    """The workload with the objects that it creates, and its budget."""
     count = nodes if app.kind == "DaemonSet" else app.replicas
     made = _made(app.kind, app.name, app.namespace, generation=1, labels=labels)
     spec: Doc = {"selector": {"matchLabels": labels}, "template": template}
@@ -399,7 +400,7 @@ def _workload(app: App, template: Doc, nodes: int, labels: Doc) -> Iterable[Doc]
 
 
 def _pod(app: App, template: Doc, kind: str, at: int) -> Doc:
-    """With what the webhook of EKS adds for a role."""
+    """The pod with the fields that the webhook of EKS adds for a role."""
     spec: Doc = json.loads(json.dumps(template["spec"]))
     given = (("AWS_ROLE_ARN", role_of(app)), ("AWS_WEB_IDENTITY_TOKEN_FILE", _TOKEN), ("AWS_REGION", REGION))
     for container in spec["containers"] if app.role else ():
@@ -451,7 +452,7 @@ def _hook(app: App, labels: Doc) -> Iterable[Doc]:
 
 
 def slices(app: App, port: int, service: str = "", protocol: str = "TCP") -> Iterable[Doc]:
-    """The endpoints of its service."""
+    """The EndpointSlices of its Service."""
     name = service or app.name
     made = _made("EndpointSlice", f"{name}-x7k2p", app.namespace, labels={"kubernetes.io/service-name": name})
     endpoints = [

@@ -21,7 +21,7 @@ _SERVERS_OWN = ("apiVersion", "kind", "status")
 
 
 def applied(addon: str, version: str, registry: str) -> list[Doc]:
-    """Of the manifest of that version, or of the latest that is known; images are those of `version`."""
+    """The objects of the manifest of that version, or of the latest known one; images are those of `version`."""
     known = known_manifests(addon)
     manifest = next((each for each in known if version.startswith(each.version)), known[-1]).with_version(version)
     docs = []
@@ -36,7 +36,7 @@ def applied(addon: str, version: str, registry: str) -> list[Doc]:
 
 
 def owned_by_eks(doc: Doc) -> Doc:
-    """With the managedFields of a server-side apply by EKS, and by nobody else."""
+    """The object with the managedFields of a server-side apply by EKS, and of no other manager."""
     meta = {key: value for key, value in doc["metadata"].items() if key in ("labels", "annotations")}
     said = {**{key: value for key, value in doc.items() if key not in _SERVERS_OWN}, "metadata": meta}
     fields = fields_of(said, schema_of(doc["apiVersion"], doc["kind"]).root)

@@ -1,4 +1,4 @@
-"""The AWS side of the ordinary clusters of `clusters`: what EKS, EC2, EventBridge, SQS and IAM know of each."""
+"""The AWS side of the ordinary clusters of `clusters`: the answers of EKS, EC2, EventBridge, SQS and IAM for each."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _EVENTS = (
 
 @contextmanager
 def somebody_at(of: KeptCluster, aws: World, folder: Path) -> Iterator[Somebody]:
-    """With a kubeconfig of that cluster and the keys of its account."""
+    """A user with a kubeconfig of that cluster and the keys of its account."""
     dump = folder / "dump"
     dump.mkdir()
     a_dump(dump, of, an_account(aws, of))
@@ -62,7 +62,7 @@ def somebody_at(of: KeptCluster, aws: World, folder: Path) -> Iterator[Somebody]
 
 
 def an_account(aws: World, of: KeptCluster) -> Sequence[str]:
-    """The ids of the instances behind the nodes."""
+    """The account with the instances of the nodes; returns their ids."""
     subnets = _network(aws)
     service = aws.client("eks")
     service.create_cluster(
@@ -143,7 +143,7 @@ def _instances(aws: World, of: KeptCluster, subnets: list[str]) -> list[str]:
 
 
 def _interruption(aws: World, of: KeptCluster) -> None:
-    """As Karpenter's CloudFormation template makes it, and the role that its pods get."""
+    """The resources of Karpenter's CloudFormation template, and the role of its pods."""
     sqs, events, iam = (aws.client(name) for name in ("sqs", "events", "iam"))
     queue = f"arn:aws:sqs:{REGION}:{ACCOUNT}:prod"
     policy = {

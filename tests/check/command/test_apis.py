@@ -1,4 +1,5 @@
-"""``check`` finds the demo's client of an API that 1.34 does not serve, and what is in files; for 1.33 nothing."""
+"""``check`` finds the demo's client of an API that 1.34 does not serve, and uses in files; for 1.33 it finds
+nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``check --area``: it is recorded and told as it was given, and asks for what its codes ask for."""
+"""``check --area``: the areas are recorded and reported as given, and only the facts for their codes are requested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""``check --changed-since`` over HTTP: revisions and Events of a live cluster, and what may not be read."""
+"""``check --changed-since`` over HTTP: revisions and Events of a live cluster, and kinds without the right to read
+them."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ LISTS = (kinds.NODES, kinds.PODS, kinds.REPLICA_SETS)
 
 
 def changes(folder: Path, *lists: Resource) -> dict[str, Any]:
-    """As somebody with the right to list these, and nobody's keys of AWS."""
+    """The output for a user with the right to list these, and without credentials of AWS."""
     user = restricted("x", [RbacRule(("list",), (each.plural,), (each.group,)) for each in lists])
     api = Api(worlds.plane_of("rich", None), ApiSetup(TokenUsers({"x": user})), ManualTime())
     with serving(api) as server:

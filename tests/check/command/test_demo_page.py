@@ -1,4 +1,4 @@
-"""The page of the demo: causes and not findings, on a terminal of an ordinary size."""
+"""The page of the demo: it lists causes instead of findings, on a terminal of ordinary size."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def line(finding: dict[str, Any]) -> str:
 
 
 def planted() -> list[str]:
-    """Each line with what it is about; what follows ``#`` says why it is there."""
+    """The planted defects, each with its subject; the text after ``#`` is the reason."""
     lines = (each.partition("#")[0].strip() for each in PLANTED.read_text(encoding="utf-8").splitlines())
     return [each for each in lines if each]
 

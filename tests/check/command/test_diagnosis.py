@@ -1,4 +1,4 @@
-"""``check`` when something hurts, and what one has decided to live with, on the demo."""
+"""``check`` with symptoms of a fault, and with suppressed findings, on the demo."""
 
 from __future__ import annotations
 

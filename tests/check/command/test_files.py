@@ -1,4 +1,4 @@
-"""Manifests without a cluster: nothing but the files that are named is read."""
+"""Manifests without a cluster: only the named files are read."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_manifests_alone_load_nothing_of_clusters(tmp_path: Path) -> None:
 
 
 def test_each_check_that_is_proposed_can_be_run(tmp_path: Path) -> None:
-    """Of what is not known of the target no file is the cause: it ended with exit code 2."""
+    """No file causes an unknown fact about the target: the command ended with exit code 2."""
     (tmp_path / "it.yaml").write_text(OLD)
     ran = run_cli("check", "-f", str(tmp_path), "--from", "1.33", "--target", "1.40", "-o", "json")
     causes = json.loads(ran.out)["causes"]
@@ -141,7 +141,7 @@ def test_what_has_long_been_refused_is_as_bad_as_what_will_be(tmp_path: Path) ->
 
 
 def test_a_file_of_suppressions_of_the_cluster_fits_its_manifests_too(tmp_path: Path) -> None:
-    """What is not judged of manifests is neither refused nor called out of date."""
+    """Findings that manifests cannot have are neither refused nor reported as out of date."""
     (tmp_path / "it.yaml").write_text(OLD)
     accepted = tmp_path / "accepted.txt"
     entry = "- {{code: {}, reason: it is known, until: 2099-12-31}}\n"

@@ -1,5 +1,5 @@
-"""Tags that EKS tells decide in which form the steps of an upgrade are printed, from end to end: read over HTTP, and
-out of a snapshot, which keeps no other tags."""
+"""Tags in EKS's answers decide in which form upgrade steps are printed, end to end: read over HTTP, and from a
+snapshot, which keeps no other tags."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECRET = ("owner", "ann@example.com")
 
 
 def tools(told: dict[str, Any]) -> dict[str, list[str]]:
-    """Of the steps that have forms, by their titles."""
+    """The tools of the steps that have forms, by the titles of the steps."""
     return {each["title"]: [form["tool"] for form in each["forms"]] for each in told["checklist"] if each["forms"]}
 
 

@@ -1,4 +1,4 @@
-"""The gates of the checklist can be reached in its order, and a step counts what its command shows."""
+"""The gates of the checklist can be reached in order, and a step counts the findings that its command shows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CLUSTERS = [
 
 
 def gate_of(step: dict[str, Any]) -> list[str]:
-    """The words of its check of a gate, none where it is no such step."""
+    """The words of the step's command that checks a gate, none if the step has no such command."""
     found = [shlex.split(each)[3:] for each in step["commands"] if " check " in each and " --gate " in each]
     return found[0] if found and step["title"].startswith("Check that nothing blocks") else []
 
@@ -44,7 +44,7 @@ _OF_NODES = ("kubelet-skew", "ami-al2", "cgroup-v1", "nodegroup-release", "nodeg
 
 
 def is_ended_by(finding: dict[str, Any], step: dict[str, Any]) -> bool:
-    """Whether the step is the one that the finding's remedy is about."""
+    """Whether the finding's remedy is about this step."""
     code, name, title = finding["code"], finding["subject"]["name"], step["title"]
     if code == "kube-proxy-skew" or name.startswith("kube-proxy version skew"):
         return title.startswith("Update add-on kube-proxy")

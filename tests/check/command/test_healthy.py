@@ -1,4 +1,4 @@
-"""Clusters with which all is well are not stopped by what they run, where AWS is left out on purpose."""
+"""Healthy clusters are not blocked because of their software, if AWS is excluded on purpose."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_healthy_cluster_exits_with_0(of: KeptCluster, tmp_path: Path) -> None
 
 
 def test_the_last_step_of_the_list_can_exit_with_0_without_aws(tmp_path: Path) -> None:
-    """As the cluster is once all steps are done."""
+    """The cluster is in the state after all steps."""
     folder = a_dump(tmp_path, CURRENT)
     for each in tmp_path.glob("*.json"):
         now = each.read_text().replace("v1.33.5-eks", "v1.34.2-eks")

@@ -1,5 +1,5 @@
-"""Ordinary clusters that are well kept are let through, from end to end: each is served over HTTP as ``rehearse
---serve`` does it, AWS answers boto3 over HTTP, and the command reads both with all that it sums up."""
+"""Ordinary, well-kept clusters pass, end to end: each is served over HTTP as ``rehearse --serve`` does it, AWS answers
+boto3 over HTTP, and the command reads both with the findings of other commands."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def kept(
 
 
 def counting(told: dict[str, Any]) -> list[str]:
-    """What is above info and no pass."""
+    """The findings above info that do not pass."""
     return [
         f"{each['status']} {each['severity']} {each['code']}: {each['message']}"
         for each in told["findings"]
@@ -52,7 +52,7 @@ def test_a_kept_cluster_exits_with_0_and_nothing_is_above_info(kept: Somebody) -
     ids=" ".join,
 )
 def test_its_page_says_so_first_and_shows_each_step_once(kept: Somebody, words: tuple[str, ...]) -> None:
-    """At 80 columns; no step is cut off where there is no cause to show."""
+    """The page at 80 columns; no step is cut off if there is no cause to show."""
     ran = kept.run(*TARGET, *words, COLUMNS="80")
     lines = ran.out.splitlines()
     assert ran.code == 0 and lines[0].startswith("From 1.33 → 1.34. Nothing "), ran.out
@@ -64,6 +64,6 @@ def test_its_page_says_so_first_and_shows_each_step_once(kept: Somebody, words: 
 
 
 def test_without_aws_on_purpose_nothing_of_it_is_unknown(kept: Somebody) -> None:
-    """What support costs is told by the day on which this runs, and by a table."""
+    """The cost of support depends on the date of the test run, and on a table."""
     told = kept.document("UpgradeCheck", *TARGET, "--no-aws")
     assert [each for each in counting(told) if " support-" not in each] == []

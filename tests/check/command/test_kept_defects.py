@@ -1,4 +1,4 @@
-"""One thing is wrong with a kept cluster, and nothing else: it comes first."""
+"""A well-kept cluster with a single defect: this defect is reported first."""
 
 from __future__ import annotations
 

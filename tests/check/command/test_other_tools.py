@@ -1,4 +1,4 @@
-"""Manifests by which pluto and kube-no-trouble are tested are found here as they find them, at the same versions.
+"""The test cases of pluto and kube-no-trouble give the same results here as in these tools, at the same versions.
 
 The cases are those of pluto dd5ec8c (e2e/tests, pkg/finder/testdata) and kube-no-trouble 2366d92 (fixtures, test), the
 manifests are our own. Where their tables say something else, `DIFFERENCES` has the source that decides.
@@ -71,7 +71,7 @@ def written(api: str, kind: str) -> str:
 
 
 def judged(path: Path, target: str) -> dict[str, list[str]]:
-    """By status: each file that has it."""
+    """By status: each file with this status."""
     ran = run_cli("check", "-f", str(path), "--from", _before(target), "--target", target, "-o", "json")
     found: dict[str, list[str]] = {}
     for each in json.loads(ran.out)["findings"]:

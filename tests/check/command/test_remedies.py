@@ -1,4 +1,4 @@
-"""Whoever is told that something fails is told what to do: of the demo at each version, and of a dump of a cluster."""
+"""Every failed finding has a remedy: in the demo at each version, and in a dump of a cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.check.command.cached_runs import RICH, check, document
 
 
 def test_a_check_that_is_proposed_judges_the_same() -> None:
-    """Without its target it judges the next version, and passes."""
+    """Without its target the command judges the next version, and passes."""
     only = "ami-al2,nodes-behind,program-after,program-before-control-plane"
     accepted = "--accept-unknown", "kubelet-skew,addon-object-unread"
     told = document("--demo", "--target", "1.35", "--no-aws", "--fail-on", "info", *accepted, "--only", only)

@@ -1,4 +1,4 @@
-"""``check`` of the recorded cluster: every row planted in it that is its business; of AWS nothing is known."""
+"""``check`` of the recorded cluster finds each planted defect in its scope; all facts of AWS are unknown."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_every_row_is_named(told: dict[str, Any], code: str) -> None:
 
 
 def of_aws_alone(check: UpgradeCheck) -> bool:
-    """What has a table of its own (support) can be judged without."""
+    """Support has a table of its own, so it can be judged without AWS."""
     asks = any(need in commands.OPERATIONS_BY_NEED for need in check.needs)
     return asks and not check.kinds and check.area is not Area.SUPPORT and len(check.codes) == 1
 

@@ -1,4 +1,4 @@
-"""``check`` over HTTP on both sides: with all its rights, and each check alone with only its own."""
+"""``check`` over HTTP to the API server and AWS: with all its rights, and each check alone with only its own rights."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ A_RIGHT = re.compile(r"(get|list) [a-z./]+\Z|[a-z0-9-]+:[A-Z]")
 
 
 def own_rights(check: UpgradeCheck) -> tuple[Right, ...]:
-    """What it needs, and every look at a cluster."""
+    """The rights of the check, and those that every reading of a cluster needs."""
     listed = {*check.kinds, *(right.resource for right in rights.BY_COMMAND["check"] if right.required)}
     return (
         *(Right("list", each) for each in listed),
@@ -65,7 +65,7 @@ def token(check: UpgradeCheck) -> str:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[SimulatedApiServer]:
-    """Each check has a user with its own rights only."""
+    """A cluster in which each check has a user with only its own rights."""
     users = {token(check): user(token(check), own_rights(check)) for check in ALL_CHECKS}
     whole = user("whole", rights.BY_COMMAND["check"])
     api = Api(worlds.plane_of("rich", None), ApiSetup(TokenUsers({"whole": whole, **users})), ManualTime())

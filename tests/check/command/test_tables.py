@@ -1,4 +1,4 @@
-"""``check --tables``: the tables with their age, and rows of the user's own."""
+"""``check --tables``: the tables with their age, and rows that a user has added."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every cluster of EKS has whatever its team installs, and what Helm and charts leave beside their workloads."""
+"""Objects that every EKS cluster has, and objects that Helm and charts add besides their workloads."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def of_eks() -> Iterable[Doc]:
 
 
 def release(name: str, namespace: str, manifest: str) -> Doc:
-    """As Helm stores it: base64 of a gzipped JSON, in a Secret."""
+    """A release as Helm stores it: base64 of a gzipped JSON, in a Secret."""
     told = {"name": name, "namespace": namespace, "version": 1, "info": {"status": "deployed"}, "manifest": manifest}
     data = base64.b64encode(gzip.compress(json.dumps({**told, "hooks": []}).encode()))
     labels = {"owner": "helm", "status": "deployed", "name": name, "version": "1"}
@@ -56,7 +56,7 @@ def release(name: str, namespace: str, manifest: str) -> Doc:
 
 
 def metrics_server(labels: Mapping[str, str]) -> Iterable[Doc]:
-    """The aggregated API, and the Service behind it."""
+    """The aggregated API of metrics-server, and its Service."""
     served = {"name": "metrics-server", "namespace": "kube-system", "port": 443}
     spec = {"group": "metrics.k8s.io", "version": "v1beta1", "service": served, "insecureSkipTLSVerify": True}
     status = {"conditions": [{"type": "Available", "status": "True"}]}
@@ -69,7 +69,7 @@ def metrics_server(labels: Mapping[str, str]) -> Iterable[Doc]:
 
 
 def claim(name: str, namespace: str, zone: str) -> Iterable[Doc]:
-    """A volume of EBS, and the claim that it is bound to."""
+    """A volume of EBS, and the claim to which it is bound."""
     size, modes = {"storage": "50Gi"}, ["ReadWriteOnce"]
     wanted = {"accessModes": modes, "resources": {"requests": size}, "volumeName": f"pv-{name}"}
     bound = {"phase": "Bound", "accessModes": modes, "capacity": size}
@@ -105,7 +105,7 @@ def named(kind: str, name: str, api: str = "v1", namespace: str = "", labels: Ma
 
 
 def karpenter(auto: bool) -> Iterable[Doc]:
-    """Its definitions, a pool and its class, as its guide has them."""
+    """Karpenter's definitions, a pool and its class, as in its guide."""
     group, kind = ("eks.amazonaws.com", "NodeClass") if auto else ("karpenter.k8s.aws", "EC2NodeClass")
     yield definition("karpenter.sh", "NodePool")
     yield definition(group, kind)

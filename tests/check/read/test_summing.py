@@ -1,4 +1,4 @@
-"""What other commands find, summed, and a refresh of EKS's insights."""
+"""Findings of other commands in the summary, and a refresh of EKS's insights."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_addons_that_eks_does_not_manage_are_not_spoken_of() -> None:
 
 
 class _Objects(AppliesNothing):
-    """A Corefile that CoreDNS refuses since 1.5.0, and nothing else."""
+    """A cluster with only a Corefile that CoreDNS refuses since 1.5.0."""
 
     def read_object(self, of: ObjectName) -> Any:
         if of != COREDNS_CONFIG_MAP:
@@ -64,7 +64,7 @@ class _Objects(AppliesNothing):
 
 
 def test_the_corefile_is_judged_by_the_version_that_only_the_target_has() -> None:
-    """EKS offers it for the target alone: the update that can be had now stays at the version of today."""
+    """EKS offers this version for the target only: an update on the current cluster version keeps today's CoreDNS."""
     facts = healthy()
     new, now = "v1.13.1-eksbuild.1", AddonVersionDetails("v1.11.4-eksbuild.2", ODD, ODD)
     fits = (CompatibleVersion(format_version(facts.path.target), default=True),)
@@ -127,7 +127,7 @@ GOES_ON, DONE = InsightsRefresh("IN_PROGRESS"), InsightsRefresh("COMPLETED")
 
 @dataclass
 class Eks:
-    """Answers in turn, the last one for ever; time passes while somebody sleeps."""
+    """EKS answers in turn, and repeats the last answer; time passes only in `sleep`."""
 
     states: list[InsightsRefresh | Unknown]
     begins: InsightsRefresh | AwsDenied = GOES_ON

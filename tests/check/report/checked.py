@@ -1,4 +1,4 @@
-"""Checks of hand-made findings, as they are shown."""
+"""Reports of checks with hand-made findings."""
 
 from __future__ import annotations
 

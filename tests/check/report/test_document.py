@@ -1,4 +1,4 @@
-"""The document of a check: what its checklist, diagnosis, changes and suppressed findings look like."""
+"""The JSON document of a check: its checklist, diagnosis, changes and suppressed findings."""
 
 from __future__ import annotations
 

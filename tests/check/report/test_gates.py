@@ -1,4 +1,4 @@
-"""A finding is told with the gate of the check that has found it."""
+"""A finding is reported with the gate of the check that found it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The HTML page of a check: whole, closed to the outside, the answer first, and deaf to what a cluster says."""
+"""The HTML page of a check: complete, without external requests, with the answer first, and safe against text from a
+cluster."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ NEVER = replace(STUCK, code=Code.of("budget-never-allows"), subject=Subject("Pod
 
 
 def with_a_drain() -> CheckReport:
-    """Of the plan by hand, which leaves four of seven nodes as they are."""
+    """A report with the plan by hand, which does not drain four of seven nodes."""
     plan = replace(plans.a_view().plan, estimate=Estimate(160, 300, SPANS, 2, ("all goes well",)))
     of_drain = check(Area.DISRUPTION, Gate.BEFORE_NODES, NEVER)
     wish = CheckScope(suppressions=(accepted(UNFIT, "the vendor mends it"),))
@@ -104,7 +105,7 @@ def test_the_answer_is_a_sign_a_word_and_a_tone(checks: list, tone: str, answer:
 
 
 def lights_of(html: str) -> dict[str, tuple[str, str, str]]:
-    """By area, the tone, the sign and the words of its light."""
+    """By area, the tone, the symbol and the text of its light."""
     sign = r'<li class="(\w+)"><span class="sign" aria-hidden="true">(.)</span>'
     told = re.findall(sign + "<b>(.*?)</b><span>(.*?)</span>", html)
     return {re.sub("<.*?>", "", name): (tone, sign, said) for tone, sign, name, said in told}
@@ -142,7 +143,7 @@ def test_no_node_can_be_emptied_is_said() -> None:
 
 
 def hostile(text: str) -> CheckReport:
-    """`text` wherever a cluster could have put it."""
+    """`text` in every place in which a cluster could have put it."""
     found = replace(
         SKEW, subject=Subject(text, text, text), message=text, evidence=(text,), remedy=(Remedy(text, text),)
     )

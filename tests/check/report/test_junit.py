@@ -1,4 +1,4 @@
-"""``-o junit``: what CI servers read, whatever names a cluster has."""
+"""``-o junit``: the format that CI servers read, with any names in the cluster."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ATTRIBUTES: dict[str, set[str]] = {
 
 
 def parsed(of: CheckReport, look: Appearance = LOOK) -> ElementTree.Element:
-    """Held to the shape of junit-10.xsd: names, figures, one outcome a case."""
+    """The parsed document, compared with junit-10.xsd: names, figures, one outcome per test case."""
     root = ElementTree.fromstring(of.render("junit", look))
     assert root.tag == "testsuites"
     assert [(each.tag, each.attrib) for each in root.iter() if not {*each.keys()} <= _ATTRIBUTES[each.tag]] == []

@@ -1,4 +1,4 @@
-"""The page of a check at two widths: the way, a symptom's five lines, changes, what is suppressed."""
+"""The page of a check at two widths: upgrade steps, the five lines of a symptom, changes, suppressed findings."""
 
 from __future__ import annotations
 

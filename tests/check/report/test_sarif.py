@@ -1,4 +1,4 @@
-"""``-o sarif``: SARIF 2.1.0, whatever names a cluster has."""
+"""``-o sarif``: SARIF 2.1.0, with any names in the cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KINDS = {"fail", "pass", "open"}
 
 
 def the_run(of: CheckReport) -> dict[str, Any]:
-    """Held to what SARIF asks of a run and its results (3.14, 3.27, 3.49)."""
+    """The run, compared with SARIF's requirements for a run and its results (3.14, 3.27, 3.49)."""
     log = json.loads(of.render("sarif", LOOK))
     assert log["version"] == "2.1.0"
     assert log["$schema"].endswith("sarif-2.1.0.json")

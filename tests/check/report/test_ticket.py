@@ -1,4 +1,4 @@
-"""``-o markdown``: a ticket of a check: what stands in it, and that names stay text."""
+"""``-o markdown``: the content of a check's ticket, in which names stay text."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_only_the_likeliest_is_most_likely_and_commands_are_code() -> None:
 
 
 def test_a_summary_shows_as_it_was_written() -> None:
-    """It stands in HTML, where a backslash is a backslash."""
+    """It is in HTML, where a backslash is a backslash."""
     of = replace(SKEW, message="$365 for <b>2</b> nodes & [a](b)")
     assert "$365 for &lt;b&gt;2&lt;/b&gt; nodes &amp; [a](b)</summary>" in view(usual(of)).render("markdown", LOOK)
 

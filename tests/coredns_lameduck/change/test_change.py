@@ -1,4 +1,4 @@
-"""A change of CoreDNS as a whole: what of the values is set, that nothing else is, and why it is refused."""
+"""A change of CoreDNS as a whole: the values that are set, the values that stay, and the reasons for a refusal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""``coredns-lameduck --apply`` on a served cluster: EKS is stood in for, and CoreDNS's pods take a Corefile up."""
+"""``coredns-lameduck --apply`` on a served cluster: with a stand-in for EKS, and CoreDNS pods that reload a
+Corefile."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ class Desk(terminal_user.Desk):
 
     @property
     def corefile(self) -> str:
-        """The live one."""
+        """The live Corefile."""
         return str(self.map["data"]["Corefile"])
 
     @property
@@ -64,16 +65,16 @@ class Desk(terminal_user.Desk):
 
     @property
     def updates(self) -> int:
-        """How many EKS was asked for."""
+        """The number of updates requested from EKS."""
         return sum(update.addon == "coredns" for update in self.aws.eks().updates)
 
     def edits(self, change: Callable[[str], str], manager: str = "kubectl-edit") -> None:
-        """A person changes the live Corefile."""
+        """A user changes the live Corefile."""
         self.objects.patch("ConfigMap", "coredns", {"data": {"Corefile": change(self.corefile)}}, manager)
 
     @property
     def pods(self) -> list[str]:
-        """CoreDNS's, that are not being deleted."""
+        """CoreDNS's pods that are not being deleted."""
 
         def named(plane: ControlPlane) -> list[str]:
             found = []
@@ -97,7 +98,7 @@ class Desk(terminal_user.Desk):
 
 @contextmanager
 def served(users: dict[str, ServedUser] | None = None) -> Iterator[tuple[SimulatedApiServer, Api, CoreDnsPods]]:
-    """The recorded cluster with its controllers, in which CoreDNS's pods look at their Corefile."""
+    """The recorded cluster with its controllers, in which CoreDNS's pods reload their Corefile."""
     plane = worlds.plane_of("rich")
     resolvers = CoreDnsPods(plane)
     access = TokenUsers({TOKEN: ADMIN, **(users or {})})

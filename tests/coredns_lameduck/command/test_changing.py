@@ -1,4 +1,5 @@
-"""``coredns-lameduck --set … --apply`` from what is typed to what each pod runs: over HTTP on both sides."""
+"""``coredns-lameduck --set … --apply`` from the typed confirmation to the Corefile of each pod: over HTTP to API server
+and AWS."""
 
 from __future__ import annotations
 
@@ -175,7 +176,7 @@ NOT_READ, NOT_FORETOLD = (
 def test_what_the_update_left_unread_is_unknown_whatever_of_its_fields_is_accepted(
     came: dict[str, Any], code: int, accepted: int
 ) -> None:
-    """Accepted is what nobody foretold of a field, and no more."""
+    """`accepted` covers only fields without a prediction."""
     update = AddonUpdateResult(**{"id": "u-1", "stage": UpdateStage.SUCCESSFUL, "seconds": 1.0, **came})
     view = DnsChangeReport(a_cluster(), ended=update, options={})
     assert final_exit_code(view, DnsApplyOptions()) == code

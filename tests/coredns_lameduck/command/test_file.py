@@ -1,4 +1,4 @@
-"""``coredns-lameduck -f``: a Corefile is read alone, by the version that is named, in every format."""
+"""``coredns-lameduck -f``: only a Corefile is read, for the named version, in every format."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_what_does_not_go_together_is_an_error_of_usage(words: tuple[str, ...]) 
 
 @pytest.mark.long
 def test_no_kubeconfig_and_no_client_is_needed(corefile: Path, tmp_path: Path) -> None:
-    """Nothing that a cluster or AWS would need is loaded: so it answers in 250 ms."""
+    """No library for a cluster or for AWS is loaded: so it answers in 250 ms."""
     script = (
         "import sys; from kubectl_eksdoc.cli.main import run\n"
         f"words = ['coredns-lameduck', '-f', {str(corefile)!r}, '-o']\n"

@@ -1,4 +1,4 @@
-"""What a journal keeps of a Corefile."""
+"""The parts of a Corefile that a journal keeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measurements as processes on a served cluster: done, told to end by every signal, and killed outright."""
+"""Measurements as processes on a served cluster: completed, ended by every signal, and killed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def measuring(server: SimulatedApiServer, home: Path, *words: str) -> AbstractCo
 
 @pytest.mark.waits
 def test_a_rollout_on_a_served_cluster(tmp_path: Path) -> None:
-    """Two seconds until the proxies have heard of it, eight or none until it is gone: both clusters at a time."""
+    """It takes two seconds until the proxies remove an endpoint, eight or none until the pod is gone: both clusters at
+    a time."""
     words = ("--measure=rollout", "--expect-changes", "4", "--for", "90s", "--answer-timeout", "1s", "-o", "json")
     with ExitStack() as open_:
         labs = {code: DnsLab(objects=a_dns(lameduck)).served() for code, lameduck in ((0, "8s"), (1, "0s"))}
@@ -63,7 +64,7 @@ def test_a_rollout_on_a_served_cluster(tmp_path: Path) -> None:
 
 
 def _page(home: Path) -> str:
-    """Of the same cluster, on the same machine."""
+    """The page for the same cluster, on the same machine."""
     words = ("coredns-lameduck", "--kubeconfig", str(home / "config"), "-o", "json")
     return called(*words, environ={"HOME": str(home)}).out
 
@@ -89,13 +90,13 @@ def test_killed_the_next_one_removes_what_is_old(tmp_path: Path) -> None:
 
 
 def _made(plane: ControlPlane, name: str, when: datetime) -> None:
-    """By the wall's clock, as the server's Date is; the lab's own time is another."""
+    """The time by the wall clock, as in the server's Date; the lab has another time."""
     item = plane.registry.get("configmaps", ("default", name))
     plane.store.replace(item, with_value(item.doc, ("metadata", "creationTimestamp"), f"{when:%Y-%m-%dT%H:%M:%SZ}"))
 
 
 def test_told_to_end_nothing_is_left(tmp_path: Path) -> None:
-    """By each signal: a cluster each."""
+    """One cluster for each signal."""
     words = ("--measure", "--expect-changes", "2")
     with ExitStack() as open_:
         told = []

@@ -1,4 +1,4 @@
-"""``coredns-lameduck --measure``: shown, typed back, done, said, and deleted."""
+"""``coredns-lameduck --measure``: the plan, the typed confirmation, the measurement, the report, and the deletion."""
 
 from __future__ import annotations
 

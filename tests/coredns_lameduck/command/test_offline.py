@@ -1,4 +1,4 @@
-"""``coredns-lameduck`` on the demo, on dumps, and on a served cluster with AWS beside it."""
+"""``coredns-lameduck`` on the demo, on dumps, and on a served cluster with the AWS stand-in."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def document(*words: str) -> dict[str, Any]:
 
 
 def test_the_demo_is_the_incident() -> None:
-    """CoreDNS on Spot, lameduck 5 s of a grace period of 30 s: one page, and what to do in which order."""
+    """CoreDNS on Spot, lameduck 5 s of a grace period of 30 s: one page, with the remedies in order."""
     ran = run_cli("coredns-lameduck", "--demo")
     assert ran.code == 1
     found = document("--demo")
@@ -68,7 +68,7 @@ def test_what_was_measured_from_this_machine_changes_nothing_in_the_demo() -> No
 
 
 def test_commands_of_the_demo_change_nothing_anywhere() -> None:
-    """Whoever copies one of them acts on the demo, and not on the cluster that is current."""
+    """A user who copies one of them acts on the demo, and not on the current cluster."""
     for step in document("--demo")["steps"]:
         assert "--demo" in step["command"]
         assert "--apply" not in step["command"] or "--dry-run" in step["command"]

@@ -1,4 +1,5 @@
-"""A CoreDNS that EKS does not manage: its ConfigMap is applied by the server, and nobody is overwritten unasked."""
+"""A CoreDNS that EKS does not manage: its ConfigMap is changed by server-side apply, without overwriting other managers
+unasked."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ def ann(aws: World, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[
 
 
 def _owned_by(ann: Desk, manager: str) -> None:
-    """The ConfigMap is somebody else's alone, as of who installed CoreDNS by a manifest."""
+    """Another manager owns the whole ConfigMap, as after an installation of CoreDNS by a manifest."""
 
     def theirs(doc: Doc) -> Doc:
         entries = [each | {"manager": manager, "operation": "Update"} for each in doc["metadata"]["managedFields"]]
@@ -142,7 +143,7 @@ def test_who_may_not_patch_is_told_so(ann: Desk) -> None:
 
 @pytest.mark.long
 def test_what_a_killed_run_has_done_is_decided_by_the_live_corefile(ann: Desk) -> None:
-    """It was killed between its journal and the write, or behind the write."""
+    """The run was killed between its journal entry and the write, or after the write."""
     assert ann.apply("--set", "lameduck=20s", "--force-conflicts", *YES).code == 0
     (journal,) = ann.journals
     journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:2]))

@@ -1,4 +1,4 @@
-"""What a change of CoreDNS looks like before it is made: on the built-in cluster, in every format and width."""
+"""The preview of a CoreDNS change: on the built-in cluster, in every format and width."""
 
 from __future__ import annotations
 

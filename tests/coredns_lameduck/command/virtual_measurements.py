@@ -1,4 +1,4 @@
-"""``coredns-lameduck --measure`` in virtual time, on a cluster that is made up."""
+"""``coredns-lameduck --measure`` in virtual time, on a simulated cluster."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COMMAND = "coredns-lameduck"
 
 @dataclass
 class Desk:
-    """Somebody at a terminal who `types`; `happens`: before. Mutable: so is the world."""
+    """A user at a terminal who `types`; `happens`: an action before that. Mutable: so is the cluster."""
 
     world: World = field(default_factory=World)
     types: str = ""

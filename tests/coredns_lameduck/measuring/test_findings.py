@@ -1,4 +1,4 @@
-"""What the numbers are taken for, with what was seen beside them."""
+"""Findings of a measurement, from its numbers and the events observed meanwhile."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ END = START + timedelta(seconds=20)
 
 
 def report(**odd: dict[int, QueryCounts]) -> LoadReport:
-    """20 s in which all was answered, but for some seconds of the service (`service`) and of an endpoint (`own` over
-    UDP, `gone` over both)."""
+    """20 s with all questions answered, except for some seconds of the service (`service`) and of an endpoint (`own`
+    over UDP, `gone` over both)."""
     seconds = {stream: dict.fromkeys(range(20), GOOD) for stream in PLAN.streams}
     for name, stream in (
         ("service", SERVICE),
@@ -84,7 +84,7 @@ def test_all_answered_is_a_pass_that_says_what_it_is_worth() -> None:
 
 
 def test_it_says_what_it_learned_about_the_budget() -> None:
-    """Told at second 5, it answers until second 9; the service loses answers until second 12."""
+    """Its endpoint is removed at second 5, and it answers until second 9; the service loses answers until second 12."""
     gone = dict.fromkeys(range(10, 20), QueryCounts(10, 0, lost=10))
     found = judged(report(service={11: QueryCounts(10, 9, lost=1), 12: QueryCounts(10, 8, lost=2)}, gone=gone), left(5))
     (lost,) = (each for each in found if each.code.name == "dns-answers-lost")
@@ -181,7 +181,7 @@ def test_all_that_was_seen_to_its_end_is_kept() -> None:
 
 
 def cut(what: LoadReport, seconds: int) -> LoadReport:
-    """The log of a load generator that ended too soon."""
+    """The log of a load generator that ended too early."""
     return replace(
         what, seconds={s: {t: one for t, one in of.items() if t < seconds} for s, of in what.seconds.items()}
     )

@@ -1,4 +1,4 @@
-"""From which nodes DNS is asked, who is asked, and what is made for it."""
+"""The plan of a measurement: the nodes that send DNS questions, the targets, and the objects that are created."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether DNS survives its nodes; in every format: `tests.drain.report.test_formats`."""
+"""Reports on CoreDNS during a drain of its nodes; in every format: `tests.drain.report.test_formats`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SPOT = {"karpenter.sh/capacity-type": "spot", "karpenter.sh/nodepool": "general"
 
 
 def incident() -> DnsFacts:
-    """Lameduck 5 s, one of two on a Spot node of which nobody hears, one that crashes."""
+    """Lameduck 5 s, one of two on a Spot node without interruption handling, one that crashes."""
     nodes = (a_zoned("n-a", "a", **SPOT), a_zoned("n-b", "b"))
     pods = (PODS[0], replace(PODS[1], ready=False, not_ready_because="CrashLoopBackOff"))
     made = facts(text=lameduck("5s"), nodes=nodes, pods=pods)
@@ -87,7 +87,7 @@ def test_the_bar_fits_and_says_where_lameduck_is(
 
 
 def test_the_chart_calls_too_short_what_the_finding_does() -> None:
-    """An estimate makes 5 s unknown; only answers that were seen to be lost make it too short."""
+    """An estimate makes 5 s unknown; only lost answers that were observed make it too short."""
     eks = Shutdown(30, lameduck_s=5)
     assert "may be too short" in budget_legend(shutdown_budget(eks, 20)) and not shutdown_budget(eks, 20).is_too_short
     lost, enough = EndpointPropagation(8, 20, NOW, lost=True), EndpointPropagation(8, 20, NOW)

@@ -1,4 +1,4 @@
-"""Every way a measurement can end; in every format: `tests.drain.report.test_formats`."""
+"""Reports of measurements, for every way in which one can end; in every format: `tests.drain.report.test_formats`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A measurement from its plan to what came of it, in virtual time, and what a load generator prints."""
+"""A measurement from its plan to its result, in virtual time, and the output of a load generator."""
 
 from __future__ import annotations
 

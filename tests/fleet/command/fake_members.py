@@ -1,4 +1,4 @@
-"""A fleet of the command line whose members are answered by the test, without a process."""
+"""A fleet on the command line whose members are answered by the test, without a process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CONTEXTS = ("prod-eu", "prod-us", "staging")
 
 @dataclass
 class Answering:
-    """The port `fleet.members.MemberRunner`, and what it was opened with. Mutable."""
+    """The port `fleet.members.MemberRunner`, and the arguments with which it was opened. Mutable."""
 
     outcomes: Mapping[str, MemberOutcome] = field(default_factory=dict)
     words: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Answering:
         return found
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to close."""
 
 
 def kubeconfig(folder: Path, *contexts: str) -> str:

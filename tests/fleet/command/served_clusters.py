@@ -1,4 +1,4 @@
-"""Clusters that a fleet's processes reach: some embedded servers, with contexts that lead to them in every way."""
+"""Clusters for a fleet's processes: some embedded servers, with contexts that reach them in different ways."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SLOW_S = 1.0
 
 @dataclass
 class Places:
-    """A kubeconfig, and the folder that is the home of whoever asks. Mutable."""
+    """A kubeconfig, and the home folder of the user. Mutable."""
 
     folder: Path
     urls: Mapping[str, str]
@@ -36,7 +36,7 @@ class Places:
     users: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add(self, name: str, server: str, user: Mapping[str, Any] | None = None) -> None:
-        """`server`: fine, slow, silent or closed."""
+        """Add a context; `server`: fine, slow, silent or closed."""
         self.users[name] = dict(user or {"token": ALLOWED})
         self.contexts[name] = (server, name)
 
@@ -46,13 +46,13 @@ class Places:
         return kubeconfigs.many(self.folder / "config", clusters, self.users, self.contexts)
 
     def environ(self, **more: str) -> dict[str, str]:
-        """With nothing of AWS in it but what a test gives."""
+        """The environment, with no variables of AWS except those that a test gives."""
         plain = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
         nothing = {"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "/dev/null"}
         return {**plain, **nothing, "PYTHONPATH": str(ROOT), "HOME": str(self.folder), "NO_PROXY": "127.0.0.1", **more}
 
     def begun(self, *argv: str, **environ: str) -> subprocess.Popen[str]:
-        """The command line, as somebody types it."""
+        """Start the command line, as a user types it."""
         command = [sys.executable, "-m", "kubectl_eksdoc", *argv, "--kubeconfig", self.config]
         return subprocess.Popen(
             command,
@@ -74,7 +74,7 @@ class Places:
 
 @contextlib.contextmanager
 def places(folder: Path) -> Iterator[Places]:
-    """Plain HTTP carries no token, so that who asks is in the URL."""
+    """Plain HTTP carries no token, so the URL names the user."""
     users = {ALLOWED: VIEWER, NOBODY: restricted("nobody", ())}
     api = Api(worlds.plane_of("small-traps", None), ApiSetup(TokenUsers(users)), ManualTime())
 

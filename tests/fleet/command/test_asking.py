@@ -1,4 +1,4 @@
-"""--fleet on the command line: who is asked what, what is refused, what is said, what it exits with."""
+"""--fleet on the command line: the members and their commands, refused arguments, the output, the exit codes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ GIVEN = {
 
 @pytest.mark.parametrize("command", GIVEN)
 def test_what_was_given_is_given_to_each(command: str, config: str) -> None:
-    """Read again, its words are what was read first."""
+    """Parsed again, the arguments of a member equal the first ones."""
     asking = Answering()
     argv = (command, *GIVEN[command], "--kubeconfig", config)
     ran = ask(asking, *argv, "--fleet", "staging")
@@ -194,7 +194,7 @@ NAMES = ("-prod", "--demo", "--output=yaml", "a,b", "my ctx", "we[i]rd*", "ünï
 
 
 def asked(asking: Answering) -> dict[str, str]:
-    """By the name of each member: which context its own command line chooses."""
+    """By the name of each member: the context that its own command line chooses."""
     parser = command_parser()
     return {name: parser.parse_args(words).context for name, words in asking.words.items()}
 

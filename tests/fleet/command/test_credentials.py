@@ -1,4 +1,4 @@
-"""Credentials of several accounts in one fleet: each member asks with its own, and never with those that lie around."""
+"""Credentials of several accounts in one fleet: each member uses its own, and never those of the environment."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def profiles(folder: Path) -> Path:
 
 @pytest.mark.long
 def test_each_member_asks_with_its_own(tmp_path: Path, aws: World) -> None:
-    """The keys in the environment are those of a third account, and come before any profile that is not named."""
+    """The keys in the environment are those of a third account, and override any profile that is not named."""
     plugin = kubeconfigs.plugin(
         tmp_path,
         "with open(sys.argv[1], 'a') as file:\n"
@@ -66,7 +66,8 @@ def test_each_member_asks_with_its_own(tmp_path: Path, aws: World) -> None:
 
 
 def gone(number: int) -> bool:
-    """Ended; who nobody waits for any more is a zombie until the first process of the machine does."""
+    """Whether the process has ended; without a parent that waits, it is a zombie until the first process of the machine
+    reaps it."""
     try:
         return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:
@@ -81,7 +82,7 @@ def gone(number: int) -> bool:
     ],
 )
 def test_told_to_end_nobody_is_left(tmp_path: Path, numbers: list[signal.Signals]) -> None:
-    """Credential plugins wait for somebody to log in, and do not listen."""
+    """Credential plugins wait for a login, and ignore signals."""
     noted = tmp_path / "pids"
     noted.mkdir()
     plugin = kubeconfigs.plugin(

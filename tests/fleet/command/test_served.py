@@ -1,4 +1,4 @@
-"""Fleets over HTTP, with a process for each member: some that answer, and every way in which one cannot."""
+"""Fleets over HTTP, with a process for each member: some that answer, and every kind of failure."""
 
 from __future__ import annotations
 

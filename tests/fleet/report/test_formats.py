@@ -1,4 +1,4 @@
-"""Many clusters judged together; in every format: `tests.drain.report.test_formats`."""
+"""The judgement of many clusters; in every format: `tests.drain.report.test_formats`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ARN = "arn:aws:eks:ap-northeast-2:111122223333:cluster/checkout-production"
 
 
 def answered(*findings: MemberFinding, exit_code: int | None = None) -> JudgedMember:
-    """With a document that has as many findings."""
+    """A member that answered with a document that has so many findings."""
     told = {
         **dict.fromkeys(("code", "title", "message"), "so"),
         "severity": "low",
@@ -89,7 +89,7 @@ def test_a_symptom_without_a_failing_finding_is_told_by_its_verdict() -> None:
 
 @pytest.mark.parametrize(("members", "flag"), [("ab", "--snapshot FILE"), ("a", "--context NAME")])
 def test_how_one_of_them_is_asked_alone(members: str, flag: str) -> None:
-    """Of files there is no context; of both there is."""
+    """A member of files has no context; a member of both has one."""
     plan = summarize((FleetMember(n, n, snapshot=f"{n}.snap" if n in members else ""), answered()) for n in "ab")
     assert f"kubectl eksdoc check {flag}" in FleetReport(plan, "check", options={}).render("table", Appearance(120))
 

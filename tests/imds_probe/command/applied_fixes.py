@@ -1,4 +1,4 @@
-"""``imds-probe --apply`` at a terminal: nodes whose instances are those of the tests' AWS."""
+"""``imds-probe --apply`` at a terminal: the nodes' instances are those of the AWS stand-in."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PINNED = "1.24.7-20221101"
 
 @dataclass
 class Desk(terminal_user.Desk):
-    """At `nodes`; `hop_limit`: that the EC2NodeClass is read with."""
+    """A user and the cluster with `nodes`; `hop_limit`: the value in the EC2NodeClass."""
 
     nodes: list[Node] = field(kw_only=True)
     template: str = field(kw_only=True)
@@ -52,7 +52,7 @@ class Desk(terminal_user.Desk):
         return [int(by_id[ident]["MetadataOptions"]["HttpPutResponseHopLimit"]) for ident in ids]
 
     def read(self, resources: Sequence[Resource]) -> Cluster:
-        """As a reader."""
+        """The facts, as a reader returns them."""
         calls = Calls(images=("eks/aws-load-balancer-controller:v2.13.0",))
         pods = [a_pod(f"p{at}", node=each.name, calls=calls) for at, each in enumerate(self.nodes)]
         known = NodeClass("default", DeclaredMetadataOptions("required", self.hop_limit))
@@ -71,7 +71,7 @@ class Desk(terminal_user.Desk):
 
 
 class Session(ObservedSession):
-    """Of the desk's nodes, as they are when it is made."""
+    """A session with the desk's nodes, as they are when it is created."""
 
     def __init__(self, desk: Desk, needs: ClusterNeeds) -> None:
         aws = live(desk.aws)
@@ -83,7 +83,7 @@ class Session(ObservedSession):
 
 
 def desk(home: Path, aws: World, config: str) -> Desk:
-    """Two nodes of group blue, which EKS made the template of; two of own; one of Karpenter's class default."""
+    """Two nodes of group blue with a template of EKS; two self-managed ones; one of Karpenter's class default."""
     machines, service, role = aws.client("ec2"), aws.client("eks"), "arn:aws:iam::111122223333:role/any"
     service.create_cluster(name="prod", version="1.24", roleArn=role, resourcesVpcConfig={"subnetIds": ["subnet-1"]})
     data = {"InstanceType": "m5.large", "MetadataOptions": ONE}

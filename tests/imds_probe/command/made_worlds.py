@@ -1,9 +1,9 @@
 """A served cluster and an AWS stand-in with the nodes and pods of `tests/data/metadata_worlds.jsonl`.
 
-Row by row of the table of worlds. A node: what makes it (`by`), the options of its launch template or EC2NodeClass
-(`template`), of the template's newer version (`newer`), those of its instance (`now`), and the verdicts for pods now
-and on the next node (`truth`). A pod, on a node of hop limit 1 unless `node` names another: how it runs, and how it is
-affected (`truth`, "" for not at all; `why` for programs of row 29), Ready for so many `hours`.
+Each row is one row of the table of worlds. A node: its provisioner (`by`), the options of its launch template or
+EC2NodeClass (`template`), of the template's newer version (`newer`), those of its instance (`now`), and the verdicts
+for pods now and on the next node (`truth`). A pod, on a node of hop limit 1 unless `node` names another: how it runs,
+and how it is affected (`truth`, "" for not at all; `why` for programs of row 29), Ready for so many `hours`.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ _EARLIER = "2026-11-20T08:00:00Z"
 
 
 def accounts() -> Sequence[Mapping[str, Any]]:
-    """The defaults of the accounts of the table, each once."""
+    """The defaults of the accounts in the table, each once."""
     found = [row["account"] if isinstance(row.get("account"), dict) else {} for row in ROWS]
     return [each for at, each in enumerate(found) if each not in found[:at]]
 
 
 def rows_of(account: Mapping[str, Any], what: str) -> list[Row]:
-    """Its nodes or its pods."""
+    """The nodes or the pods of an account."""
     if what == "pod":
         return [row for row in ROWS if "pod" in row and not account]
     return [row for row in ROWS if "node" in row and "pod" not in row and row.get("account", {}) == account]
 
 
 class Estate:
-    """The AWS side. Mutable: instances are made."""
+    """The AWS side. Mutable: instances are launched."""
 
     def __init__(self, aws: World) -> None:
         self._aws = aws
@@ -64,7 +64,7 @@ class Estate:
         return {"": self._aws.publish_image("older"), "v2.0": self._aws.publish_image("newer", "v2.0")}
 
     def provider_id(self, row: Row) -> str:
-        """Of the node of a row, whose instance is made with what makes it."""
+        """The provider id of the node of a row; its instance is launched by the group that owns it, if any."""
         by, name = row["by"], row["node"]
         if by == "none":
             return f"eks-hybrid:///ap-northeast-2/prod/{name}" if name == "hybrid" else f"aws:///x/fargate-{name}"
@@ -87,7 +87,7 @@ class Estate:
         return self._images[row.get("image", "")]
 
     def _template(self, name: str, row: Row) -> str:
-        """With the newer version, if there is one."""
+        """The launch template, with its newer version if there is one."""
         ec2, ident = self._clients["ec2"], ""
         for options in filter(lambda each: each is not None, (row["template"], row.get("newer"))):
             data = {"InstanceType": "m5.large"} | ({"MetadataOptions": options} if options else {})
@@ -193,7 +193,7 @@ def _node_class(row: Row) -> dict[str, Any]:
 
 @contextmanager
 def served(aws: World, account: Mapping[str, Any]) -> Iterator[SimulatedApiServer]:
-    """The rows of one account."""
+    """A served cluster with the rows of one account."""
     if account:
         aws.client("ec2").modify_instance_metadata_defaults(**account)
     nodes = sorted(rows_of(account, "node"), key=lambda row: bool(row["by"] == "pending"))  # it holds what follows

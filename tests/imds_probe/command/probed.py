@@ -1,4 +1,4 @@
-"""``imds-probe`` on a served cluster whose nodes are instances of the tests' AWS."""
+"""Run ``imds-probe`` on a served cluster whose nodes are instances of the AWS stand-in."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ OLD_OWN = {"HttpTokens": "optional", "HttpPutResponseHopLimit": 2}
 
 
 def nodes_are_instances(api: Api, aws: World) -> None:
-    """Group green is of AL2 and EKS's own template; blue has one of its owner's, which was changed after its nodes were
-    made, and so was one instance by hand. All have the same role."""
+    """Group green is of AL2 and has EKS's own template; blue has a template of its owner, which was changed after its
+    nodes were launched, and one instance was changed by hand. All have the same role."""
     ec2, eks, iam = aws.client("ec2"), aws.client("eks"), aws.client("iam")
     iam.create_role(RoleName="any", AssumeRolePolicyDocument="{}")
     iam.create_instance_profile(InstanceProfileName="nodes")
@@ -50,7 +50,7 @@ def nodes_are_instances(api: Api, aws: World) -> None:
 
 
 def all_reach_the_service(aws: World) -> None:
-    """Now, by hand: what the nodes are made of stays as it is."""
+    """Raise the hop limit of the running instances by hand: the launch templates stay unchanged."""
     ec2 = aws.client("ec2")
     for each in ec2.describe_instances()["Reservations"]:
         ec2.modify_instance_metadata_options(InstanceId=each["Instances"][0]["InstanceId"], HttpPutResponseHopLimit=2)

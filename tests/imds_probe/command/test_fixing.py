@@ -1,4 +1,4 @@
-"""``imds-probe --apply`` from what is typed to what came of it, on the tests' AWS and a served cluster."""
+"""``imds-probe --apply`` from the typed confirmation to the result, on the AWS stand-in and a served cluster."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_another_cluster_is_chosen_while_it_is_typed(ann: Desk) -> None:
 
 
 def broken_off(ann: Desk) -> str:
-    """After two of five instances; the id of its journal."""
+    """A fix that was interrupted after two of five instances; returns the id of its journal."""
     ann.types, ann.told = "prod 5\n", lambda: ann.aws.count("ec2:ModifyInstanceMetadataOptions") >= 2
     assert ann.fix("instance-options").code == 6 and ann.limits == [2, 2, 1, 1, 1]
     ann.told = lambda: 0
@@ -181,7 +181,7 @@ def test_what_does_not_fit_is_said(ann: Desk) -> None:
 
 @pytest.mark.long
 def test_pods_on_the_nodes_prove_it(aws: World, tmp_path: Path) -> None:
-    """On n1 a policy is in the way, which no option of EC2 shows."""
+    """On n1 a network policy blocks the requests, which no option of EC2 shows."""
     two = MetadataOptions("required", 2)
     lab = Lab(services=MetadataServices({"n0": two, "n1": two}, blocked={"n1"}))
     with lab.served() as (server, api):
@@ -201,7 +201,7 @@ def test_pods_on_the_nodes_prove_it(aws: World, tmp_path: Path) -> None:
 
 @pytest.fixture
 def ben(aws: World, tmp_path: Path) -> Iterator[tuple[Desk, Any]]:
-    """With a cluster that serves its EC2NodeClass."""
+    """A user at a cluster that serves its EC2NodeClass."""
     with served_classes() as (server, plane):
         config = kubeconfigs.one(tmp_path / "config", server.url(worlds.ADMIN_TOKEN), name="lab")
         yield desk(tmp_path / "ben", aws, config), plane

@@ -1,4 +1,4 @@
-"""``imds-probe`` on the demo and on snapshots: the same answers as of the cluster they were made of."""
+"""``imds-probe`` on the demo and on snapshots: the same answers as from the source cluster."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_snapshot_without_answers_of_aws_tells_what_the_cluster_does() -> None
 
 
 def test_a_workload_with_the_network_of_its_host_is_one_hop_away() -> None:
-    """As one of its pods is: nodes with a hop limit of 1 answer it."""
+    """As for one of its pods: nodes with a hop limit of 1 answer it."""
     found = document("--demo", "ds/aws-node", "-n", "kube-system")
     assert found["hops"] == 1 and {each["now"]["verdict"] for each in found["groups"]} == {"reachable"}
     assert found["verdict"].startswith("Pods on 0 of 14 nodes cannot reach")

@@ -1,4 +1,4 @@
-"""Probes as processes: told to end by every signal, by one who insists, and killed outright."""
+"""Probes as processes: ended by every signal, by repeated signals, and killed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def nothing_left(api: Api) -> bool:
 
 
 def test_told_to_end_nothing_is_left(tmp_path: Path) -> None:
-    """By each signal: a cluster each."""
+    """One cluster for each signal."""
     with ExitStack() as open_:
         told = []
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -76,7 +76,7 @@ def test_killed_the_next_one_removes_what_is_old(tmp_path: Path) -> None:
 
 
 def _made(plane: ControlPlane, name: str, when: datetime) -> None:
-    """By the wall's clock, as the server's Date is; the lab's own time is another."""
+    """The time by the wall clock, as in the server's Date; the lab has another time."""
     item = plane.registry.get("configmaps", ("default", name))
     text = f"{when:%Y-%m-%dT%H:%M:%SZ}"
     plane.store.replace(item, with_value(item.doc, ("metadata", "creationTimestamp"), text))

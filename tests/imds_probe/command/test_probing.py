@@ -1,4 +1,5 @@
-"""``imds-probe --active`` on a served cluster: shown, typed back, made, heard, said, and deleted."""
+"""``imds-probe --active`` on a served cluster: the plan, the typed confirmation, the pods, their output, the report,
+and the deletion."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ TYPED = "lab 2\n"
 
 @dataclass
 class Desk:
-    """A machine, and the cluster that it works on."""
+    """A machine, and the cluster on which its user works."""
 
     machine: Machine
     server: SimulatedApiServer
@@ -52,7 +53,7 @@ Opened = Callable[..., Desk]
 
 @pytest.fixture(autouse=True)
 def without_aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Whoever runs the tests may have some."""
+    """The machine that runs the tests may have credentials."""
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "no-config"))
@@ -60,7 +61,7 @@ def without_aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def desk(tmp_path: Path, request: pytest.FixtureRequest) -> Opened:
-    """Serves a lab until the test ends; whatever was made is gone then."""
+    """Serve a lab until the test ends; every created object is gone then."""
 
     def opened(lab: Lab = Lab(NODES, SERVICES), token: str = probes.TOKEN, types: str = TYPED) -> Desk:
         served = lab.served()

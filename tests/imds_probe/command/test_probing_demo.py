@@ -1,4 +1,4 @@
-"""A probe of the built-in cluster, as it is served to practise on."""
+"""A probe of the built-in cluster, served for practice."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_each_group_has_its_cause(ann: Somebody) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("source", ["cloudwatch", "cloudtrail", "iam"])
 def test_evidence_that_cannot_be_reached_takes_nothing_else_with_it(source: str, ann: Somebody) -> None:
-    """As where a private network has no endpoint for that service."""
+    """A private network without a VPC endpoint for that service, for example."""
     all_reach_the_service(ann.aws)
     ann.aws.hang_up(f"{source}:*")
     ran = ann.run("--evidence", source, "-o", "json")
@@ -98,7 +98,7 @@ def test_what_does_not_fit_is_said(ann: Somebody) -> None:
 def test_without_credentials_of_aws_the_cluster_is_judged_all_the_same(
     ann: Somebody, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Nodes, pods and logs tell a part of it, and pods can measure the rest."""
+    """Nodes, pods and logs give some of the facts, and pods can measure the rest."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     for name in ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"):

@@ -1,5 +1,5 @@
-"""Every row of the table of worlds: the served cluster and the AWS stand-in are made of it, and its truth is what
-``imds-probe`` says. Rows 32 (what AWS refuses) and 33 (a dump) are `test_served` and `test_offline`."""
+"""Every row of the table: the served cluster and the AWS stand-in are built from it, and ``imds-probe`` must report its
+`truth`. Rows 32 (refusals of AWS) and 33 (a dump) are `test_served` and `test_offline`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_each_world_is_told_as_it_is(prod: World, tmp_path: Path, account: Mappi
 
 
 def _nodes(found: dict[str, Any], rows: list[Row]) -> Iterator[str]:
-    """What is not as it is, row by row."""
+    """The differences between report and table, row by row."""
     group_of = {node: group for group in found["groups"] for node in group["nodes"]}
     for row in rows:
         group = group_of[row["node"]]

@@ -1,4 +1,4 @@
-"""Clusters with nodes of every owner, made from a few words: what the fix chooser is tried on."""
+"""Clusters with nodes of every kind, from short descriptions: input for tests of the fix chooser."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ LABELS: Mapping[str, Mapping[str, str]] = {
 
 @dataclass
 class Cloud:
-    """What AWS and the cluster say; anything of it can be changed before it is asked. Mutable."""
+    """The facts of AWS and the cluster; a test can change any of them before they are read. Mutable."""
 
     nodes: Sequence[Node]
     instances: dict[str, Instance | Absent | Unknown]
@@ -87,7 +87,7 @@ class Cloud:
 
 
 def cloud(*of: str, options: MetadataOptions | None = ONE, said: DeclaredMetadataOptions | None = None) -> Cloud:
-    """A node of each kind; their instances have `options`, and what makes them says `said`."""
+    """A node of each kind; their instances have `options`, and their templates or classes have `said`."""
     said = DeclaredMetadataOptions("required", 1) if said is None else said
     nodes = [node(at, **LABELS[kind]) for at, kind in enumerate(of)]
     instances: dict[str, Instance | Absent | Unknown] = {

@@ -1,4 +1,4 @@
-"""Each kind of node gets the fixes that exist for it, the smallest first; where none does, it is said."""
+"""Each kind of node gets the fixes that exist for it, the smallest first; if none exists, the report says so."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def of_nodes(
 
 
 def choice(of: Cloud, hops: int = POD_HOPS) -> FixOptions:
-    """Of the nodes that are first."""
+    """The choice for the first nodes."""
     facts = of.facts()
     return of_nodes(node_sets(facts, hops)[0], facts, hops)
 
@@ -94,7 +94,7 @@ NO_TEMPLATE = "it can never get one"
         ("by eksctl", {}, [INSTANCE_OPTIONS], NO_TEMPLATE),
         ("own template", {}, [INSTANCE_OPTIONS, TEMPLATE_VERSION], ""),
         ("own template", {"said": DeclaredMetadataOptions("required", 2)}, [INSTANCE_OPTIONS, REPLACE_NODES], ""),
-        ("own template", {"options": TWO}, [TEMPLATE_VERSION], ""),  # somebody has changed the instances by hand
+        ("own template", {"options": TWO}, [TEMPLATE_VERSION], ""),  # a user has changed the instances by hand
         ("own template", {"options": TWO, "said": DeclaredMetadataOptions("required", 2)}, [], ""),
         ("eksctl", {}, [INSTANCE_OPTIONS], "declare another one like old with disablePodIMDS: false"),
         ("karpenter", {}, [INSTANCE_OPTIONS, NODE_CLASS], ""),
@@ -151,7 +151,7 @@ def test_running_instances_are_changed_tonight_and_go_back() -> None:
 
 
 def data_of(made: Fix) -> Any:
-    """What the new version says, after the version it comes from."""
+    """The data of the new version, after the version on which it is based."""
     words = shlex.split(made.commands[0].removeprefix("VERSION=$(").removesuffix(")"))
     return words[words.index("--source-version") + 1], json.loads(words[words.index("--launch-template-data") + 1])
 
@@ -243,7 +243,7 @@ EVIL = "x; reboot $(id) `id` '\""
 
 @some.composite
 def clouds(draw: some.DrawFn) -> Cloud:
-    """Anything may be unknown, and any name may be evil."""
+    """Any fact may be unknown, and any name may be hostile."""
     kinds = draw(some.lists(some.sampled_from(sorted(LABELS)), min_size=1, max_size=5))
     of = cloud(*kinds, options=draw(some_options), said=draw(some_said))
     if draw(some.booleans()):

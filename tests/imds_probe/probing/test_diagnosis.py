@@ -1,4 +1,4 @@
-"""Which nodes are asked, and what answers mean, held against the node's own answers."""
+"""The nodes that are probed, and the meaning of the answers, compared with the node's own answers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def unconnected(ask: ImdsRequest, exit: int = TIMEOUT) -> ProbeStep:
 
 
 def seen(*steps: ProbeStep, instance: str = "") -> ProbeReport:
-    """The same on both families of addresses."""
+    """The same result on both address families."""
     return ProbeReport(FamilyAnswer(steps, instance), FamilyAnswer(steps, instance))
 
 
@@ -120,7 +120,7 @@ def test_what_was_not_asked_or_speaks_against_it_is_doubt(own: ProbeReport, host
 
 
 def test_requests_that_disagree_are_unknown() -> None:
-    """The same path answers one and does not even connect for the other: nothing can be concluded."""
+    """The same path answers one request and does not even connect for another: no conclusion is possible."""
     for steps in (
         (answered(ImdsRequest.V1, OK), unconnected(ImdsRequest.TOKEN)),
         (unconnected(ImdsRequest.V1), lost(ImdsRequest.TOKEN)),

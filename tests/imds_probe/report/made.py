@@ -1,4 +1,4 @@
-"""A plan with every kind of cause and of affected_pod, for the formats."""
+"""A plan with every kind of cause and of affected pod, for the formats."""
 
 from __future__ import annotations
 

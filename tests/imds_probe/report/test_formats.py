@@ -1,4 +1,4 @@
-"""Every cause and every kind of affected pod; in every format: `tests.drain.report.test_formats`."""
+"""Reports with every cause and every kind of affected pod; in every format: `tests.drain.report.test_formats`."""
 
 from __future__ import annotations
 

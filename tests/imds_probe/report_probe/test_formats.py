@@ -1,4 +1,4 @@
-"""Every way a probe can end; in every format: `tests.drain.report.test_formats`."""
+"""Reports of probes, for every way in which one can end; in every format: `tests.drain.report.test_formats`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _step(ask: ImdsRequest, code: int) -> ProbeStep:
 
 
 def _seen(*codes: int, instance: str = "") -> FamilyAnswer:
-    """0: the answer is lost, -1: no connection."""
+    """0: the answer was lost, -1: no connection."""
     steps = []
     for ask, code in zip(ImdsRequest, codes, strict=False):
         lost = ProbeStep(ask, 28, 0, 0.3 if code == 0 else None, 3000.0)

@@ -1,4 +1,4 @@
-"""Somebody at a served cluster."""
+"""Fixtures: a user at a served cluster."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Objects held against the models of the official client, strictly: no field that a type does not have, no value of
-another type, nothing missing that is required. The models are made from the OpenAPI schema of Kubernetes."""
+"""Validate objects strictly against the models of the official client: no unknown field, no value of another type, no
+missing required field. The models are generated from the OpenAPI schema of Kubernetes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{
 
 
 def problems(doc: Doc) -> list[str]:
-    """What is wrong with it, by the path of the field; none where nothing is."""
+    """The faults of an object, by the path of the field; none if it is valid."""
     return list(_of_model(doc, MODELS[doc["apiVersion"], doc["kind"]], doc["kind"]))
 
 

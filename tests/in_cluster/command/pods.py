@@ -1,4 +1,5 @@
-"""A Job's pod, played: its container as a process with in-cluster credentials, and no rights but those of its roles."""
+"""A simulated pod of a Job: its container runs as a process with in-cluster credentials, and only the rights of its
+roles."""
 
 from __future__ import annotations
 
@@ -34,21 +35,21 @@ LONGEST_S = 120.0
 
 
 class Cluster:
-    """A served cluster in which whoever has the pod's token may what `grant` says, and nothing before. Mutable."""
+    """A served cluster in which the pod's token has only the rights that `grant` gives. Mutable."""
 
     def __init__(self, name: str = "small-traps", speed: float = worlds.SPEED) -> None:
         self._users: dict[str, ServedUser] = {worlds.ADMIN_TOKEN: ADMIN}
         self.api = Api(worlds.plane_of(name), ApiSetup(TokenUsers(self._users)), ScaledTime(time.monotonic, speed))
 
     def rotate(self, folder: Path) -> None:
-        """As a kubelet does it: the pod's token is another one from now on."""
+        """Replace the pod's token, as a kubelet does."""
         rights = self._users.pop((folder / "token").read_text(encoding="utf-8"))
         fresh = f"{TOKEN}-{time.monotonic_ns()}"
         self._users[fresh] = rights
         (folder / "token").write_text(fresh, encoding="utf-8")
 
     def grant(self, docs: Iterable[Doc]) -> None:
-        """What the roles among `docs` allow, to the pod."""
+        """Give the pod the rights of the roles among `docs`."""
         rules = [rule for doc in docs if doc["kind"] in ("Role", "ClusterRole") for rule in _rules(doc)]
         self._users[TOKEN] = restricted("system:serviceaccount:kube-system:eksdoc", rules)
 
@@ -65,7 +66,7 @@ def _rules(role: Doc) -> Iterator[RbacRule]:
 
 @contextmanager
 def serving_tls(api: Api, folder: Path) -> Iterator[SimulatedApiServer]:
-    """`folder` becomes that of a service account of this cluster."""
+    """Serve TLS; `folder` becomes the service account folder of this cluster."""
     authority, context = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("127.0.0.1").configure_cert(context)
     folder.mkdir()
@@ -89,7 +90,7 @@ def job_of(docs: Sequence[Doc]) -> Doc:
 
 
 class Container:
-    """The only container of a pod, each time with a new disk. `mount`: what its files are put below."""
+    """The only container of a pod, with a new disk at each start. `mount`: the folder that contains its files."""
 
     def __init__(self, docs: Sequence[Doc], server: SimulatedApiServer, account: Path, home: Path) -> None:
         (spec,) = job_of(docs)["spec"]["template"]["spec"]["containers"]

@@ -1,4 +1,5 @@
-"""``check --in-cluster --schedule`` by the command line, on a served cluster: what is shown, created, and refused."""
+"""``check --in-cluster --schedule`` on the command line, on a served cluster: the preview, the created objects, and the
+refusals."""
 
 from __future__ import annotations
 
@@ -73,7 +74,7 @@ def test_its_rights_are_those_of_what_it_looks_at(ann: Machine) -> None:
 
 
 def test_no_role_has_the_name_of_another_one(ann: Machine) -> None:
-    """Of a CronJob of the same name in another namespace, or of what `permissions` prints."""
+    """Such as the role of a CronJob of the same name in another namespace, or the one that `permissions` prints."""
     printed = yaml_documents(run_cli("permissions", "check", "-o", "yaml").out)
     each_of = (shown(ann), shown(ann, "-n", "ops"), printed)
     names = [{doc["metadata"]["name"] for doc in docs if "rules" in doc} for docs in each_of]
@@ -205,7 +206,7 @@ def test_what_is_of_somebody_else_is_left_alone(api: Api, ann: Machine) -> None:
 def test_who_may_not_create_it_any_more_is_told_which_rights_it_takes(
     api: Api, ann: Machine, server: SimulatedApiServer, tmp_path: Path
 ) -> None:
-    """As who has no right at first is."""
+    """As for a user who has no right from the start."""
     assert ann.run(*DAILY, "--apply", "--yes", "--expect-changes", "8").code == 0
     (change,) = json.loads(ann.run("changes", "-o", "json").out)["changes"]
     (journal,) = (tmp_path / "ann").rglob(f"{change['id']}*")

@@ -1,4 +1,5 @@
-"""``drain run --in-cluster`` by the command line, on a served cluster: what is shown, created, and refused."""
+"""``drain run --in-cluster`` on the command line, on a served cluster: the preview, the created objects, and the
+refusals."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ def docs_of(ran_out: str) -> list[Doc]:
 
 
 def ours(api: Api) -> set[str]:
-    """All objects in the cluster that are of an errand."""
+    """All objects in the cluster that belong to an errand."""
 
     def look(plane: ControlPlane) -> set[str]:
         kinds = ("serviceaccounts", "configmaps", "jobs.batch", "cronjobs.batch", "pods")

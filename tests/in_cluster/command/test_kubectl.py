@@ -1,4 +1,4 @@
-"""What is printed is taken by kubectl as it stands, and the commands in its head do what they say."""
+"""kubectl accepts the printed objects as they are, and the commands in their header work as described."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def kubectl(server: SimulatedApiServer, tmp_path: Path) -> Kubectl:
 
 
 def command(text: str, what: str) -> list[str]:
-    """The words behind kubectl of the step called so."""
+    """The arguments for kubectl in the step with this name."""
     (line,) = (each for each in text.splitlines() if each.startswith(f"# {what}:"))
     words = shlex.split(line.partition(":")[2])
     assert words[0] == "kubectl"

@@ -1,5 +1,5 @@
-"""The Job's container as a process in the cluster: it drains, is killed, told to end or aborted, and is started again
-with the very same arguments; what it may is what the objects grant, and other machines look on."""
+"""The Job's container as a process in the cluster: it drains, is killed, ended or aborted, and is started again with
+the same arguments; its rights are those of the objects, and other machines can follow it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.long
 
 @dataclass
 class Stage:
-    """`ann`: a machine of somebody's, which has had the objects made; each start is the next pod of the Job."""
+    """`ann`: the machine of a user who created the objects; each start is the next pod of the Job."""
 
     cluster: Cluster
     inside: SimulatedApiServer
@@ -41,7 +41,8 @@ class Stage:
         return Container(self.docs, self.inside, self.folder / "account", self.folder / f"pod-{self.started}")
 
     def evicting(self) -> Container:
-        """One that has begun to evict; another one where the cluster did not answer at first, as a Job makes it."""
+        """A pod that has begun to evict; another one is started if the cluster did not answer at first, as a Job
+        does."""
         pod = self.start()
         pod.until(lambda: EVICTED in pod.out or pod.process.poll() == 3)
         return self.evicting() if pod.process.poll() == 3 else pod
@@ -121,7 +122,7 @@ def test_what_was_asked_while_nobody_led_it_holds(stage: Stage) -> None:
     first.process.kill()
     first.ended()
     aged(stage.cluster.api)
-    stage.ann.run("drain", "pause", stage.run)  # which nobody hears by now; it stays written
+    stage.ann.run("drain", "pause", stage.run)  # which no process receives now; it stays in the journal
     before = dict(stage.seen.of)
     second = stage.start()
     second.until(lambda: stage.status()["phase"] == "paused")

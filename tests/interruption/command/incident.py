@@ -1,4 +1,4 @@
-"""The incident on both sides: the demo's cluster behind an API server, and the tests' AWS with the role of
+"""The incident on both sides: the demo's cluster behind an API server, and the AWS stand-in with the role of
 Karpenter."""
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ALIVE = (
 
 @dataclass
 class Incident(Somebody):
-    """Mutable: AWS and the cluster behind it are."""
+    """Mutable: so are AWS and the cluster."""
 
     api: Api = field(kw_only=True)
 
@@ -51,13 +51,14 @@ class Incident(Somebody):
         return {each["name"] for each in self.links(*argv)["links"] if each["status"] == "fail"}
 
     def deploy(self, template: str, name: str = STACK) -> None:
-        """The template as it was printed, by the official client."""
+        """Deploy the printed template, by the official client."""
         stacks = self.aws.client("cloudformation")
         stacks.create_stack(StackName=name, TemplateBody=template, Capabilities=["CAPABILITY_NAMED_IAM"])
         assert stacks.describe_stacks(StackName=name)["Stacks"][0]["StackStatus"] == "CREATE_COMPLETE"
 
     def mended(self) -> str:
-        """All that is missing is made, Karpenter logs no error any more, and has been seen to fetch. The URL."""
+        """Create every missing resource; Karpenter logs no error any more, and has fetched messages. Returns the
+        URL."""
         self.deploy(self.run("--print", "stack").out)
         self.works()
         return str(self.aws.client("sqs").get_queue_url(QueueName=QUEUE)["QueueUrl"])
@@ -67,12 +68,12 @@ class Incident(Somebody):
         self.aws.count_fetches(QUEUE, empty=30)
 
     def printed(self, text: str) -> None:
-        """What the leading Karpenter has printed."""
+        """Set the log of the leading Karpenter pod."""
         leader = next(iter(logs()))
         self.api.logs.store(leader.namespace, leader.pod, leader.container, text)
 
     def changed(self, resource: str, namespace: str, name: str, path: tuple[str, ...], value: Any) -> None:
-        """One field of one object."""
+        """Change one field of one object."""
 
         def change(plane: ControlPlane) -> None:
             item = plane.registry.get(resource, (namespace, name))
@@ -83,7 +84,7 @@ class Incident(Somebody):
 
 @cache
 def documents() -> tuple[Doc, ...]:
-    """Of the demo's cluster."""
+    """The objects of the demo's cluster."""
     raw = RawObjects()
     DemoReader(raw, "interruption").read((*kinds.ALL, kinds.NODE_CLASSES))
     return tuple(raw.documents())
@@ -91,7 +92,7 @@ def documents() -> tuple[Doc, ...]:
 
 @contextlib.contextmanager
 def happened(aws: World, folder: Path, token: str = worlds.ADMIN_TOKEN) -> Iterator[Incident]:
-    """With Spot instances behind the Spot nodes; `token`: whose rights somebody has."""
+    """The incident, with Spot instances for the Spot nodes; `token`: that of a user, with that user's rights."""
     plane = load_documents(map(_placed(_instances(aws)), documents()), NOW).plane
     api = Api(plane, worlds.SETUP, ManualTime())
     for log, text in logs().items():
@@ -128,7 +129,7 @@ def _role(aws: World) -> None:
 
 
 def carry_out(script: str, aws: World) -> list[str]:
-    """The printed script, each command of awscli by the official client; what is not of AWS comes back."""
+    """Carry out the printed script, each command of awscli by the official client; returns the other commands."""
     others = []
     heredoc = ""
     for line in script.splitlines():

@@ -1,4 +1,4 @@
-"""``interruption`` on the demo and on snapshots, what is refused, and what is printed."""
+"""``interruption`` on the demo and on snapshots, its refusals, and its output."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_demo_is_the_incident() -> None:
 @pytest.mark.long
 def test_a_snapshot_without_answers_of_aws_tells_what_the_cluster_does(snapshot: str, tmp_path: Path) -> None:
     def without_answers(name: str, document: dict[str, Any]) -> None:
-        """Nor logs."""
+        """A snapshot without answers of AWS, and without logs."""
         if name.endswith("aws-answers"):
             document.clear()
         elif name.endswith("cluster-answers"):

@@ -1,4 +1,4 @@
-"""Whose role Karpenter has, policies of every sort, a queue with a customer's key, older versions: over HTTP."""
+"""The role of Karpenter, policies of every kind, a queue with a customer managed key, older versions: over HTTP."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def document(*statements: dict[str, Any]) -> str:
 
 
 def by_pod_identity(ann: Incident, role: str) -> None:
-    """The service account names no role any more, and EKS gives it one."""
+    """The service account names no role any more, and EKS Pod Identity assigns it one."""
     path = ("metadata", "annotations")
     ann.changed("serviceaccounts", "kube-system", "karpenter", path, {})
     ann.aws.client("eks").create_pod_identity_association(

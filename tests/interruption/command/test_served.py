@@ -1,4 +1,5 @@
-"""``interruption`` over HTTP on both sides: the incident, what is printed for it made, and every part of it removed."""
+"""``interruption`` over HTTP on both sides: the incident, the resources created as printed, and every part of them
+removed."""
 
 from __future__ import annotations
 
@@ -62,7 +63,7 @@ def test_the_printed_stack_makes_all_of_it(ann: Incident) -> None:
 
 
 def send(ann: Incident, detail_type: str = SPOT) -> list[dict[str, Any]]:
-    """An event of the kind, and what of it is in the queue and can be read by Karpenter."""
+    """Send an event of the kind; returns the messages in the queue that Karpenter can read."""
     detail = {"instance-id": "i-0123456789abcdef0", "instance-action": "terminate"}
     source = "aws.health" if "Health" in detail_type else "aws.ec2"
     entry = {"Source": source, "DetailType": detail_type, "Detail": json.dumps(detail)}
@@ -83,7 +84,7 @@ def test_an_interruption_arrives_as_karpenter_reads_it(ann: Incident) -> None:
 
 
 def rules_of(ann: Incident, detail_type: str) -> list[str]:
-    """Names. One is of the stack; another one may be of the commands that mended what was undone before."""
+    """The names of the rules. One is of the stack; another may be of the commands that fixed an earlier removal."""
     rules = ann.aws.client("events").list_rules()["Rules"]
     return [each["Name"] for each in rules if detail_type in each.get("EventPattern", "")]
 
@@ -151,8 +152,8 @@ UNDONE: dict[str, tuple[Callable[[Incident, str], None], set[str], bool]] = {
 
 
 def wrong_without(what: str, ann: Incident, url: str) -> list[str]:
-    """What is not as it should be where that is undone, and nothing else is; then it is made as the printed commands
-    make it."""
+    """Differences from the expected report if that part, and no other, is removed; then the printed commands create it
+    again."""
     undo, broken, undelivered = UNDONE[what]
     undo(ann, url)
     ran = ann.run("-o", "json")
@@ -168,7 +169,7 @@ def wrong_without(what: str, ann: Incident, url: str) -> list[str]:
 
 @pytest.mark.long
 def test_what_is_removed_is_reported_and_nothing_else_and_the_printed_commands_mend_it(ann: Incident) -> None:
-    """One after the other: what the commands have not mended is broken for the next one, and in the end."""
+    """One after the other: a part that the commands do not fix is broken for the next one, and at the end."""
     url = ann.mended()
     wrong = [each for what in sorted(set(UNDONE) - {"policy denies"}) for each in wrong_without(what, ann, url)]
     assert wrong == [] and ann.failing() == set()

@@ -1,4 +1,4 @@
-"""The handling of interruptions; in every format: `tests.drain.report.test_formats`."""
+"""Reports on interruption handling; in every format: `tests.drain.report.test_formats`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LOG = '{"time":"2026-11-20T08:50:36Z","message":"failed to create valid sqs prov
 
 
 def shop() -> Any:
-    """With a notice, CoreDNS, a budget in the way, and names of every width."""
+    """A cluster with a notice, CoreDNS, a budget that blocks, and names of every width."""
     nodes = [
         a_spot_node("spot-0", provider_id="aws:///eu-west-1a/i-0123"),
         a_spot_node("ip-10-0-48-24.eu-west-1.compute.internal-and-longer-than-that"),

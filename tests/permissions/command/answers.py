@@ -1,4 +1,5 @@
-"""What an answer without some right must be: unknown or refused with its name, and never better than with it."""
+"""Requirements for an answer without some right: unknown or refused with the right's name, and never better than with
+it."""
 
 from __future__ import annotations
 
@@ -15,13 +16,13 @@ NO_CLUSTER, NO_AWS = 3, 4
 
 
 def findings(ran: Ran) -> list[dict[str, Any]]:
-    """Of an answer in JSON, [] of one that has none."""
+    """The findings of an answer in JSON, [] if it has none."""
     found = json.loads(ran.out) if ran.out else {}
     return list(found.get("findings", ())) if isinstance(found, dict) else []
 
 
 def without_times(ran: Ran) -> Any:
-    """All that an answer says of the cluster."""
+    """The answer without times."""
     found: dict[str, Any] = json.loads(ran.out)
     return {
         key: value for key, value in found.items() if key not in ("metadata", "at", "file", "bytes", "changedSince")
@@ -29,12 +30,12 @@ def without_times(ran: Ran) -> Any:
 
 
 def verdicts(ran: Ran) -> list[tuple[str, str, str]]:
-    """Code, status and subject of each finding: what is said besides may tell how long ago something was."""
+    """Code, status and subject of each finding: the other fields may say how long ago something happened."""
     return [(each["code"], each["status"], str(each["subject"])) for each in findings(ran)]
 
 
 def problems(whole: Ran, fewer: Ran, right: Held, required: bool) -> list[str]:
-    """What is wrong with the answer `fewer`, of somebody without `right`, beside the `whole` one."""
+    """Faults of the answer `fewer`, of a user without `right`, compared with the `whole` one."""
     if fewer.code == BUG or "Traceback" in fewer.err:
         return [f"a bug: {fewer.err[-400:]}"]
     if required:
@@ -45,13 +46,13 @@ def problems(whole: Ran, fewer: Ran, right: Held, required: bool) -> list[str]:
 
 
 def is_unknown_without(right: str, ran: Ran) -> bool:
-    """A finding says that it is unknown for want of this right, or action, not of one whose name begins alike."""
+    """Whether a finding is unknown because of this missing right, or action, not of one with the same prefix."""
     name = re.compile(rf"{re.escape(right)}(?![\w./-])")
     return any(name.search(each.get("missing", "")) for each in findings(ran) if each["status"] == "unknown")
 
 
 def better(whole: Ran, fewer: Ran) -> list[str]:
-    """Where less is known and more is said to be well, and no finding says that it is for want of a right."""
+    """Whether more findings pass though fewer facts are known, and no finding names the missing right."""
     if fewer.code in (NO_CLUSTER, NO_AWS):
         return []
     found = [] if fewer.code or not whole.code else [f"exit code {whole.code} became 0"]
@@ -61,7 +62,7 @@ def better(whole: Ran, fewer: Ran) -> list[str]:
 
 
 def named(right: Held, ran: Ran) -> bool:
-    """Or, of a list, said to be forbidden among the kinds that were read."""
+    """Whether the right is named, or its list is among the forbidden kinds."""
     if right.said in ran.out or right.said in ran.err:
         return True
     document = json.loads(ran.out) if ran.out else {}

@@ -1,4 +1,4 @@
-"""Clusters, and what is in AWS beside them, on which something is changed by people with rights of their own."""
+"""Clusters, and their resources in AWS, on which users with their own rights change something."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _not_told() -> Iterator[Callable[[], int]]:
 
 @dataclass
 class Ground:
-    """A served cluster whose time passes so many times as fast as that of the wall, the account, and a home."""
+    """A served cluster whose time passes so many times as fast as the wall clock, the account, and a home."""
 
     server: SimulatedApiServer
     api: Api
@@ -56,7 +56,7 @@ class Ground:
     reaching: tuple[str, ...] = ()
 
     def run(self, words: str, token: str) -> Ran:
-        """What it says to who has the token."""
+        """The output for the user of the token."""
         config = kubeconfigs.one(self.home / "config", self.server.url(token), name="lab")
         accepted = self.home / "accepted.yaml"
         accepted.write_text("- {code: kubelet-skew, reason: known, until: 2026-12-31}\n", encoding="utf-8")
@@ -73,7 +73,7 @@ Made = Callable[[Users, "World", Path], AbstractContextManager[Ground]]
 
 
 def job_is_over(at: Ground) -> None:
-    """The Job that drains, with all that it was made of."""
+    """Mark the Job that drains as complete; all its objects exist."""
 
     def over(plane: ControlPlane) -> None:
         for item in plane.store.list("jobs.batch"):
@@ -104,7 +104,7 @@ def metadata(users: Users, aws: World, folder: Path) -> Iterator[Ground]:
 
 
 def _classes() -> Mapping[str, Sequence[Doc]]:
-    """Karpenter's, and what defines them."""
+    """Karpenter's node classes and their definitions."""
     made = {
         "CustomResourceDefinition": "customresourcedefinitions.apiextensions.k8s.io",
         "EC2NodeClass": "ec2nodeclasses.karpenter.k8s.aws",
@@ -137,14 +137,14 @@ def measured(users: Users, aws: World, folder: Path) -> Iterator[Ground]:
 
 
 def _serving(plane: ControlPlane) -> int:
-    """So many pods are Ready: CoreDNS's, for there are no others yet."""
+    """So many CoreDNS pods are Ready; there are no others yet."""
     held = [item.doc["status"].get("conditions") or () for item in plane.store.list("pods")]
     return sum({"Ready": "True"}.items() <= {each["type"]: each["status"] for each in one}.items() for one in held)
 
 
 @contextmanager
 def addon(users: Users, aws: World, folder: Path) -> Iterator[Ground]:
-    """vpc-cni as people have set it."""
+    """vpc-cni with settings of users."""
     api = Api(
         worlds.plane_of("rich"),
         ApiSetup(TokenUsers({**users, worlds.ADMIN_TOKEN: ADMIN})),
@@ -158,7 +158,7 @@ def addon(users: Users, aws: World, folder: Path) -> Iterator[Ground]:
 
 @contextmanager
 def rich(users: Users, aws: World, folder: Path) -> Iterator[Ground]:
-    """That on which `check` is run."""
+    """The cluster on which `check` is run."""
     client, names = aws.client("eks"), {"clusterName": NAME}
     client.create_cluster(name=NAME, version="1.24", roleArn=ROLE, resourcesVpcConfig={"subnetIds": ["subnet-1"]})
     client.create_addon(addonName="vpc-cni", addonVersion=updated.OLD, **names)

@@ -1,4 +1,4 @@
-"""Users of a served cluster who may what printed roles allow, and nothing else; what they ask is written down."""
+"""Users of a served cluster with only the rights of the printed roles; their requests are recorded."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Held(NamedTuple):
 
     @property
     def said(self) -> str:
-        """As the tool names it: ``create pods/eviction``, ``list poddisruptionbudgets.policy``."""
+        """The name that the tool prints: ``create pods/eviction``, ``list poddisruptionbudgets.policy``."""
         plural, _, subresource = self.resource.partition("/") if not self.is_path else (self.resource, "", "")
         full = f"{plural}.{self.group}" if self.group else plural
         return f"{self.verb} {full}/{subresource}" if subresource else f"{self.verb} {full}"
@@ -48,15 +48,15 @@ class Held(NamedTuple):
 
 @cache
 def printed(*commands: str) -> tuple[Held, ...]:
-    """What the roles grant that ``permissions COMMAND … -o yaml`` prints; `commands` as they are typed, with their
-    flags."""
+    """The rights in the roles that ``permissions COMMAND … -o yaml`` prints; `commands` as a user types them, with
+    their flags."""
     ran = run_cli("permissions", *(word for each in commands for word in each.split()), "-o", "yaml")
     assert ran.code == 0, ran.err
     return tuple(held(yaml_documents(ran.out)))
 
 
 def held(docs: Iterable[Doc]) -> Iterator[Held]:
-    """By the rules of the roles alone, as the API server reads them."""
+    """Whether the rules of the roles give the right, as the API server reads them."""
     for doc in docs:
         assert doc["kind"] in ("ClusterRole", "Role") and doc["apiVersion"] == "rbac.authorization.k8s.io/v1"
         namespace = doc["metadata"].get("namespace", "")
@@ -71,8 +71,8 @@ def held(docs: Iterable[Doc]) -> Iterator[Held]:
 
 
 class Watched(ServedUser):
-    """A user whose requests are written down in `asked`: of resources and of paths that not everybody may get. As at
-    the API server itself, what a resource's path is asked for is a matter of rights, whether or not it is served."""
+    """A user whose requests are recorded in `asked`: those for resources and for paths that not every user may get. As
+    at the API server itself, a request for a resource's path needs a right, whether or not it is served."""
 
     def __init__(self, name: str, held: Iterable[Held]) -> None:
         super().__init__(name, tuple(each.rule for each in held))
@@ -100,6 +100,6 @@ def _of_resource(action: Action) -> Action:
 
 
 def unregistered(asked: Iterable[Action], allowed: Iterable[Held]) -> list[Action]:
-    """What was asked that no right of `allowed` covers."""
+    """Requests that no right of `allowed` covers."""
     rules = [each.rule for each in allowed]
     return [action for action in asked if not any(rule.allows(action) for rule in rules)]

@@ -1,4 +1,4 @@
-"""The policies that ``permissions --iam`` prints, and an AWS that allows no more than one of them."""
+"""The policies that ``permissions --iam`` prints, and an AWS that allows only the actions of one of them."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ def asks_aws(line: Line) -> bool:
 
 @cache
 def policy(command: str) -> frozenset[str]:
-    """Actions of IAM; `command` with its flags."""
+    """The actions of IAM; `command` with its flags."""
     ran = run_cli("permissions", *command.split(), "--iam")
     assert ran.code == 0, ran.err
     return frozenset(action for each in json.loads(ran.out)["Statement"] for action in each["Action"])
 
 
 def allow(aws: World, actions: frozenset[str] | set[str]) -> None:
-    """These and no others."""
+    """Allow these actions and no others."""
     aws.deny(*(call for action, call in CALLED.items() if action not in actions))
 
 
 def calls(aws: World) -> set[str]:
-    """What was asked, but for what needs no right."""
+    """The requested actions, except those that need no right."""
     free = {f"{each.service}:{each.operation}" for each in questions.ALL if each.needs_no_permission}
     return {f"{each.service}:{each.operation}" for each in aws.calls} - free

@@ -1,4 +1,4 @@
-"""Somebody at a served cluster and at the AWS of the tests, with nothing between them and the command line."""
+"""A user at a served cluster and at the AWS stand-in, who uses the real command line."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ NAME, REGION = "prod", "ap-northeast-2"
 
 
 def _metrics(pod: Doc, port: str, path: str) -> Reply | None:
-    """Of a Karpenter that has had messages."""
+    """The metrics of a Karpenter that has received messages."""
     text = "karpenter_interruption_received_messages_total 3\n"
     return Reply(200, text.encode(), "text/plain") if path.strip("/") == "metrics" else None
 
 
 def _told_after(seconds: float) -> Callable[[], AbstractContextManager[Callable[[], int]]]:
-    """What would go on for ever is told to end then."""
+    """End a command that would run for ever after that time."""
 
     @contextmanager
     def told() -> Iterator[Callable[[], int]]:
@@ -52,14 +52,14 @@ def _told_after(seconds: float) -> Callable[[], AbstractContextManager[Callable[
 
 @contextmanager
 def _soon_sure(connection: Connection) -> Iterator[RunBackend]:
-    """As `wiring.runs.open_watch`, but that a refusal is believed at once, and not after half a minute."""
+    """As `wiring.runs.open_watch`, but a refusal counts at once, and not after half a minute."""
     hasty = RetryPolicy(refusal_patience=0.2, first_pause=0.05, max_pause=0.1)
     with closing(RestartableBackend(lambda: LiveRunBackend(connection, "", retry_policy=hasty))) as watched:
         yield watched
 
 
 class Site:
-    """A served cluster to which people come with rights of their own. Mutable: `users`, by their tokens."""
+    """A served cluster for users with their own rights. Mutable: `users`, by their tokens."""
 
     def __init__(self, plane: ControlPlane) -> None:
         self.users: dict[str, ServedUser] = {}
@@ -74,7 +74,7 @@ class Site:
         assert list(self.api.internal_errors) == []
 
     def comes(self, held: Iterable[Held]) -> tuple[str, Watched]:
-        """A token, and who has it."""
+        """Add a user; returns the token and the user."""
         token = f"token-{next(self._count)}"
         self.users[token] = user = Watched(token, held)
         return token, user
@@ -94,7 +94,8 @@ class Desk:
     reaching: tuple[str, ...]
 
     def run(self, command: str, held: Iterable[Held], longest_s: float = 1.0) -> tuple[Ran, Watched]:
-        """What it said, and who asked: with these rights and no others. `longest_s`: of what would not end."""
+        """The output, and the user: with these rights and no others. `longest_s`: the time limit of a command that
+        would not end."""
         token, user = self.site.comes(held)
         config = kubeconfigs.one(self.folder / "config", self.site.url(token), name="lab")
         words = command.replace("FILE", str(self.folder / "file.eksdoc")).split()
@@ -104,7 +105,7 @@ class Desk:
 
 
 def reaching(aws: World) -> tuple[str, ...]:
-    """EKS says another address than that of the served cluster: it is known by the name that TLS would expect."""
+    """EKS returns another address than that of the served cluster: the tool recognises it by its expected TLS name."""
     said = aws.client("eks").describe_cluster(name=NAME)["cluster"]["endpoint"]
     aws.forget_calls()
     return ("--cluster-name", NAME, "--region", REGION, "--tls-server-name", urlsplit(said).hostname or "")

@@ -1,4 +1,4 @@
-"""The clusters, and what is in AWS beside them, on which each command that reads asks for all that it may ask for."""
+"""The clusters, and their resources in AWS, on which each reading command sends all requests that it may send."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Line:
-    """A command line that reads, and the command of whose rights it is. `at`: the name of a site. `never`: rights that
-    it does not ask for here, and why it may elsewhere; `unasked`: actions of its policy, likewise; `not_lost`: without
-    which it lacks nothing, and why. `like`: with that command the rights that both have are removed already.
-    `granted`: by which flags of ``permissions`` its role is more than what the command line itself says."""
+    """A command line that reads, and the command that needs its rights. `at`: the name of a site. `never`: rights that
+    it does not use here, and why it may elsewhere; `unasked`: actions of its policy, likewise; `not_lost`: rights
+    without which no fact is missing, and why. `like`: a command for which the common rights are removed already.
+    `granted`: the flags of ``permissions`` by which its role is more than the command line itself says."""
 
     command: str
     words: str
@@ -49,7 +49,7 @@ class Line:
 
     @property
     def role(self) -> str:
-        """What is asked of ``permissions``: this very command line."""
+        """The arguments for ``permissions``: this same command line."""
         return f"{self.words.replace(' -o json', '')} {self.granted}".strip()
 
 
@@ -178,7 +178,7 @@ LINES = (
 
 
 def rich(aws: World) -> Site:
-    """The recorded cluster, with objects of old versions and a release of Helm; a node group of EKS's is in AWS."""
+    """The recorded cluster, with objects of old versions and a release of Helm; AWS has a managed node group."""
     client, role = aws.client("eks"), "arn:aws:iam::111122223333:role/reader"
     client.create_nodegroup(clusterName=NAME, nodegroupName="blue", subnets=["subnet-1"], nodeRole=role)
     client.create_pod_identity_association(clusterName=NAME, namespace="shop", serviceAccount="cart", roleArn=role)
@@ -196,7 +196,7 @@ def rich(aws: World) -> Site:
 
 
 def tells_metrics(site: Site) -> None:
-    """Karpenter's Deployment names the port of its metrics, as its chart has it."""
+    """Karpenter's Deployment names the port of its metrics, as its chart does."""
     port = {"name": "http-metrics", "containerPort": 8080}
 
     def named(plane: ControlPlane) -> None:
@@ -217,7 +217,7 @@ def _stored(doc: Mapping[str, object]) -> str:
 
 
 def instances(aws: World) -> Site:
-    """A cluster whose nodes are instances of the AWS of the tests."""
+    """A cluster whose nodes are instances of the AWS stand-in."""
     site = Site(worlds.plane_of("small-traps", None))
     nodes_are_instances(site.api, aws)
     all_reach_the_service(aws)
@@ -232,7 +232,7 @@ def instances(aws: World) -> Site:
     launched = [each["InstanceId"] for each in scaling.describe_auto_scaling_instances()["AutoScalingInstances"]]
 
     def of_nobody(plane: ControlPlane) -> None:
-        """Two nodes are of no node group of EKS, and auto scaling groups of their owner's keep them."""
+        """Two self-managed nodes, in auto scaling groups of their owner."""
         for item, instance in zip(list(plane.store.list("nodes")), launched, strict=False):
             labels = {each: value for each, value in item.doc["metadata"]["labels"].items() if "nodegroup" not in each}
             doc = with_value(item.doc, ("metadata", "labels"), labels)
@@ -245,7 +245,7 @@ def instances(aws: World) -> Site:
 
 
 def incident(aws: World) -> Site:
-    """The demo's incident: Karpenter, and Spot nodes that are Spot instances. The queue is there, with a key."""
+    """The demo's incident: Karpenter, and Spot nodes that are Spot instances. The queue exists, with a key."""
     plane: ControlPlane = load_documents(map(_placed(_instances(aws)), documents()), NOW).plane
     site = Site(plane)
     for log, text in logs().items():
@@ -265,7 +265,7 @@ def incident(aws: World) -> Site:
 
 
 def identity(aws: World) -> Site:
-    """The incident, of a Karpenter whose role is that of EKS Pod Identity."""
+    """The incident, with a Karpenter that has its role by EKS Pod Identity."""
     site = incident(aws)
 
     def without_irsa(plane: ControlPlane) -> list[tuple[str, str]]:
@@ -285,7 +285,7 @@ def identity(aws: World) -> Site:
 
 
 def of_version(version: str) -> Callable[[World], Site]:
-    """A small cluster that EKS says to be of that version."""
+    """A small cluster for which EKS returns that version."""
 
     def made(aws: World) -> Site:
         aws.reset()

@@ -1,5 +1,5 @@
-"""Each command that changes something, with exactly the role that ``permissions`` prints for it, and with each right
-removed: the runs of a drain, on a served cluster with its controllers."""
+"""Drain commands that change something, with exactly the role that ``permissions`` prints for each, and without each
+single right: the runs of a drain, on a served cluster with its controllers."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ BLUE = ("--nodegroup", "blue", "--yes", "--expect-nodes", "1")
 
 @dataclass
 class Shop:
-    """A cluster with an admin at one machine, and somebody with few rights at another."""
+    """A cluster with an admin at one machine, and a user with few rights at another."""
 
     admin: Machine
     other: Machine
     who: Watched
 
     def is_run(self) -> str:
-        """The id of a run that the admin has begun and stopped at its first eviction."""
+        """The id of a run that the admin has started and stopped at its first eviction."""
         with self.admin.running("drain", "run", *BLUE):
             self.admin.out.until(EVICTED)
             self.admin.times_told = lambda: 1
@@ -63,7 +63,7 @@ def shop(folder: Path, held: Iterable[Held]) -> Iterator[Shop]:
 
 
 def asked(verb: str) -> Callable[[Shop], Ran]:
-    """Of a run that the admin leads."""
+    """A request `verb` of the other user for a run of the admin."""
 
     def ask(at: Shop) -> Ran:
         with at.admin.running("drain", "run", *BLUE):
@@ -111,8 +111,8 @@ def test_its_role_is_enough_and_no_other_request_is_sent(command: str, tmp_path:
 
 @dataclass(frozen=True)
 class Flagged:
-    """A run with `flags` on a cluster `made` for it. `uses`: what a run without them does not need, or not there;
-    `typed`: how it is confirmed."""
+    """A run with `flags` on a cluster `made` for it. `uses`: rights that a run without them does not need, or not
+    there; `typed`: the confirmation."""
 
     flags: str
     uses: tuple[str, ...]
@@ -126,7 +126,7 @@ class Flagged:
         return f"drain run --nodegroup blue {self.flags}"
 
     def run(self, held: Iterable[Held], folder: Path) -> tuple[Ran, Watched]:
-        """The last of `times`."""
+        """Run it; returns the last output of `times`."""
         who = Watched("other", held)
         api = Api(self.made(), ApiSetup(TokenUsers({"other": who})), ScaledTime(time.monotonic, self.speed))
         with serving(api) as server:
@@ -179,7 +179,8 @@ def test_a_flag_needs_what_is_printed_with_it_and_uses_all_of_that(of: Flagged, 
 def test_an_opt_in_that_is_not_granted_is_named_before_anything_is_done(
     of: Flagged, opt_in: str, lacks: str, tmp_path: Path
 ) -> None:
-    """Half a run is worse than none. Who has it in the namespaces of the pods has all that is needed."""
+    """An incomplete run is worse than none. A user with this right in the namespaces of the pods has all that is
+    needed."""
     ran, who = of.run(printed("drain run"), tmp_path)
     assert ran.code == 3 and lacks in ran.err and "Nothing was done." in ran.err, ran.err
     assert f"kubectl eksdoc permissions drain run --with {opt_in}" in " ".join(ran.err.split())
@@ -201,7 +202,7 @@ def test_each_right_of_a_run_is_used_by_one_of_them() -> None:
 
 
 def without(command: str, right: Held, folder: Path) -> list[str]:
-    """What is wrong without it: nothing, where it is named or was never asked for."""
+    """The fault without that right: none if the right is named or was never requested."""
     role, (do, _) = printed(command), COMMANDS[command]
     with shop(folder, [each for each in role if each != right]) as at:
         ran = do(at)
@@ -218,7 +219,7 @@ def without(command: str, right: Held, folder: Path) -> list[str]:
 @pytest.mark.long
 @pytest.mark.parametrize("command", [command for command in COMMANDS if command != "drain resume"])  # as drain run
 def test_every_right_that_is_missing_is_named(command: str, tmp_path: Path) -> None:
-    """But those of the plan, which are removed of that; without budgets it plans to drain nothing."""
+    """Except those of the plan, which are removed for that command; without budgets it plans to drain nothing."""
     planned = {right.said for right in printed("drain plan")} - required(command) | {"list poddisruptionbudgets.policy"}
     rights = [right for right in printed(command) if right.said not in planned]
     found = [each for at, right in enumerate(rights) for each in without(command, right, tmp_path / f"shop-{at}")]

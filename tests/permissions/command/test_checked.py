@@ -1,4 +1,4 @@
-"""``permissions --check``: what the cluster says that one may; what it does not say is unknown."""
+"""``permissions --check``: the cluster's answers about the user's rights; a right without an answer is unknown."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_right_in_another_namespace_is_none(tmp_path: Path) -> None:
 
 
 class Answers:
-    """A `Sender` that answers each question so."""
+    """A `Sender` that gives this answer to each question."""
 
     def __init__(self, answer: Callable[[dict[str, Any]], ApiResponse]) -> None:
         self.asked: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""Each command that asks AWS, without each action of the policy that ``permissions`` prints; test_reading runs it with
+"""Each command that calls AWS, without each action of the policy that ``permissions`` prints; test_reading runs it with
 exactly that policy."""
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def runs(ann: Desk, line: Line) -> Ran:
 
 
 def problems(whole: Ran, fewer: Ran, action: str) -> list[str]:
-    """What is wrong with an answer for which the action was asked, and denied: it is named, whatever rests on it, and
-    nothing is clean that was not."""
+    """Faults of an answer for which the action was called, and denied: the action is named, by every fact that needs
+    it, and no finding passes that did not pass before."""
     if fewer.code == BUG or "Traceback" in fewer.err:
         return [f"without {action}: a bug: {fewer.err[-300:]}"]
     found = [] if action in fewer.out + fewer.err else ["it is nowhere named", *better(whole, fewer)]
@@ -46,8 +46,8 @@ def without(ann: Desk, line: Line, actions: list[str]) -> Ran:
 
 
 def removed_in_turn(ann: Desk, line: Line, whole: Ran, actions: list[str]) -> list[str]:
-    """As in test_reading, several together first, and alone those of which no finding says then that it is unknown for
-    want of them. Neighbours are far apart: without a list nothing that it names is asked for."""
+    """As in test_reading, several actions are removed together first, and alone those that no unknown finding names
+    then. Neighbours are far apart: without a list, the items in it are not requested."""
     groups = -(-len(actions) // AT_ONCE)
     alone = [
         action
@@ -64,7 +64,7 @@ def removed_in_turn(ann: Desk, line: Line, whole: Ran, actions: list[str]) -> li
 def test_every_action_that_is_missing_is_named(
     line: Line, prod: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of those that are asked for here; the others are denied in tests/aws/test_live."""
+    """The actions that are called here; the others are denied in tests/aws/test_live."""
     with at(line.at, prod, tmp_path, monkeypatch) as ann:
         whole = runs(ann, line)
         asked = calls(prod)

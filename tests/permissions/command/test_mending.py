@@ -1,5 +1,5 @@
-"""Each command that mends, measures or leaves objects behind, with exactly the role and the policy that ``permissions``
-prints for it, and with each right removed that is its own: on served clusters, beside the AWS of the tests."""
+"""Commands that fix, measure or create objects, with exactly the role and the policy that ``permissions`` prints for
+each, and without each right of its own: on served clusters, with the AWS stand-in."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _RESUME = f"--resume {changed_clusters.RUN} -o json"
 
 
 def nothing(_: World) -> None:
-    """No trouble."""
+    """No fault."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A command line that changes something, and the command of whose rights it is. `like`: that command's rights are
-    removed elsewhere; `silent`: without which it does the same, and why. `never`: rights that it does not use here, and
-    why it may elsewhere, with the tests that do; `unasked`: actions of its policy, likewise. `trouble`: of AWS.
-    `again`: after that it is done once more, or what these words say, which ends with that code. `granted`: by which
-    flags of ``permissions`` its role is more than what the command line itself says."""
+    """A command line that changes something, and the command that needs its rights. `like`: the rights of that command
+    are removed elsewhere; `silent`: rights without which it does the same, and why. `never`: rights that it does not
+    use here, and why it may elsewhere, with the tests that do; `unasked`: actions of its policy, likewise. `trouble`: a
+    fault of AWS. `again`: after that it is run once more, or with these words, and ends with that code. `granted`: the
+    flags of ``permissions`` by which its role is more than the command line itself says."""
 
     command: str
     words: str
@@ -59,12 +59,12 @@ class Change:
 
     @property
     def ends(self) -> int:
-        """With which code the last line does."""
+        """The exit code of the last line."""
         return self.again[1] if self.again else self.code
 
     @property
     def role(self) -> str:
-        """What is asked of ``permissions``: this very command line."""
+        """The arguments for ``permissions``: this same command line."""
         return f"{self.words.replace('-o json', '')} {self.granted}".replace("  ", " ")
 
 
@@ -289,7 +289,7 @@ def test_every_command_is_run_with_its_role() -> None:
 
 
 def allowed(change: Change) -> set[str]:
-    """Of IAM, none where it asks AWS nothing."""
+    """The actions of IAM, none if it does not call AWS."""
     return policy(change.role) if _asks(change) else set()
 
 
@@ -300,7 +300,7 @@ def _asks(change: Change) -> bool:
 def done(
     change: Change, allowed_here: Iterable[Held], actions: Iterable[str], aws: World, folder: Path
 ) -> tuple[Ran, Watched, set[str]]:
-    """By somebody with these rights and actions and no others. What was asked of AWS is told as botocore names it."""
+    """Run by a user with these rights and actions and no others. Calls to AWS have the names of botocore."""
     aws.reset()
     folder.mkdir()
     who = Watched("who", allowed_here)
@@ -350,7 +350,7 @@ def test_its_role_and_its_policy_are_enough_and_nothing_else_is_asked(
 
 
 def given(change: Change, ran: Ran) -> set[str]:
-    """The rights that objects give which it has left in the cluster: who creates them must have these."""
+    """The rights that the created objects grant: the user who creates them must have these."""
     if "--in-cluster" not in change.words:
         return set()
     docs = json.loads(ran.out)["items"]
@@ -358,7 +358,8 @@ def given(change: Change, ran: Ran) -> set[str]:
 
 
 def test_each_right_that_is_printed_is_used_by_a_line() -> None:
-    """By one of each command; every one says itself which it does not use, and is held to it above."""
+    """At least one line of each command uses it; every line declares the rights that it does not use, and a test above
+    checks that."""
     for command in {change.command for change in CHANGES}:
         lines = [change for change in CHANGES if change.command == command]
         used = {right.said for line in lines for right in printed(line.role) if right.said not in line.never}
@@ -368,7 +369,7 @@ def test_each_right_that_is_printed_is_used_by_a_line() -> None:
 
 
 def test_each_action_that_is_printed_is_asked_for_by_a_line() -> None:
-    """As each right; what reads besides is run in test_reading."""
+    """The same for each action; the other reading commands are run in test_reading."""
     for command in {change.command for change in CHANGES if _asks(change)}:
         lines = [change for change in CHANGES if change.command == command]
         elsewhere = {action for line in lines for action, why in line.unasked.items() if "tests/" in why}
@@ -388,7 +389,7 @@ def test_nobody_gives_what_they_have_not(world: World, tmp_path: Path) -> None:
 
 
 def problems(whole: int, ran: Ran, missing: str, needed: bool) -> list[str]:
-    """Of what came without the right or the action."""
+    """Faults of the result without the right or the action."""
     if ran.code == BUG or "Traceback" in ran.err:
         return [f"a bug: {ran.err[-400:]}"]
     if needed and not (ran.code == 3 and missing in ran.err):
@@ -401,8 +402,8 @@ def problems(whole: int, ran: Ran, missing: str, needed: bool) -> list[str]:
 @pytest.mark.long
 @pytest.mark.parametrize("change", CHANGES, ids=str)
 def test_what_is_missing_is_named(change: Change, world: World, tmp_path: Path) -> None:
-    """Of what it asks for; the rest of its rights are of other flags. Those that it shares are removed of the other.
-    It goes on where an answer was lost; any other second run asks for what is of a name that is taken."""
+    """The rights that it uses; the others are of other flags. Rights that it shares are removed for the other command.
+    A line that lost an answer is resumed; any other second run uses a name that exists already."""
     if change.trouble is nothing:
         change = replace(change, again=None)
     role, actions, needed = printed(change.role), allowed(change), required(change.command)

@@ -1,4 +1,4 @@
-"""What the Tab key looks up, with exactly the role and the policy of completion."""
+"""Tab completion looks up names with exactly the role and the policy of completion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What needs an opt-in that is not granted is unknown, and names it; with ``--without`` it is out of the scope."""
+"""A fact that needs an opt-in that is not granted is unknown, and names it; with ``--without`` it is out of scope."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``permissions`` prints: tables, objects for kubectl, policies; offline, and the same every time."""
+"""The output of ``permissions``: tables, objects for kubectl, policies; offline, and the same in every run."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_all_that_read_change_nothing() -> None:
 
 
 def test_what_nobody_has_seen_is_said_with_its_doubt() -> None:
-    """Not in the policy, and told beside it, whichever way it is printed."""
+    """It is not in the policy, but every output format names it."""
     policy = said("imds-probe --apply --iam")
     assert "ec2:RunInstances" not in policy.out and "iam:PassRole" not in policy.out
     for text in (policy.err, said("imds-probe --apply").out, said("imds-probe --apply -o wide").out):
@@ -123,7 +123,7 @@ def rights_of(words: str) -> set[str]:
     ],
 )
 def test_an_opt_in_is_named_with_its_risk_wherever_it_is_printed(words: str, opt_in: str, risk: str) -> None:
-    """On the table, on stderr beside objects that go into a pipe, in the comments above them, and in themselves."""
+    """In the table, on stderr if objects go into a pipe, in the comments above them, and in the objects themselves."""
     assert f"Opt-in {opt_in} (" in (table := " ".join(said(words).out.split())) and risk in table
     printed = said(f"{words} -o yaml")
     assert f"opt-in {opt_in} (" in printed.err and risk in printed.err
@@ -141,7 +141,7 @@ def test_an_opt_in_that_is_not_granted_is_offered() -> None:
 
 
 def test_a_right_that_maps_roles_is_named_with_its_risk() -> None:
-    """On the table, in the comments above objects, and on stderr beside what goes into a pipe."""
+    """In the table, in the comments above objects, and on stderr if they go into a pipe."""
     risk = "patch configmaps in namespace kube-system also changes aws-auth"
     for words in ("drain run", "coredns-lameduck --apply"):
         printed = said(f"{words} -o yaml")
@@ -186,7 +186,7 @@ NAMED = {
 
 @pytest.mark.long
 def test_roles_that_grant_something_else_have_another_name() -> None:
-    """So that none is applied over another one."""
+    """So that no role is applied over another one."""
     names = {
         words: {doc["metadata"]["name"] for doc in yaml_documents(said(f"{words} -o yaml").out)} for words in NAMED
     }
@@ -197,7 +197,7 @@ def test_roles_that_grant_something_else_have_another_name() -> None:
 
 
 def test_what_is_needed_in_one_namespace_is_a_role_there() -> None:
-    """As Events of nodes (default), and the objects of CoreDNS and of Karpenter."""
+    """For example, Events of nodes (default), and the objects of CoreDNS and of Karpenter."""
     docs = yaml_documents(said("interruption -o yaml --karpenter-namespace karpenter --bind Group:x").out)
     kinds = [(doc["kind"], doc["metadata"].get("namespace", "")) for doc in docs]
     assert kinds == [
@@ -254,7 +254,7 @@ def test_what_was_given_does_not_fit(words: str, why: str) -> None:
 
 
 def _covers(ours: Sequence[Held], one: Held) -> bool:
-    """The right itself, there or everywhere."""
+    """Whether the right itself is granted, in that namespace or everywhere."""
     return any(
         each._replace(namespace="") == one._replace(namespace="")
         for each in ours
@@ -264,7 +264,7 @@ def _covers(ours: Sequence[Held], one: Held) -> bool:
 
 @pytest.mark.long
 def test_who_sends_a_job_has_the_rights_that_it_gets(tmp_path: Path) -> None:
-    """Kubernetes lets nobody create a role with rights that they have not."""
+    """Kubernetes does not let a user create a role with rights that the user does not have."""
     image = ("--image", "reg.example/e:1")
     check = ("check", "--in-cluster", "--schedule", "@daily", "--cluster-name", "lab", "--region", "eu-west-1")
     with worlds.served("small-traps") as (server, _):

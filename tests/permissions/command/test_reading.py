@@ -1,5 +1,5 @@
-"""Each command that reads, with exactly the role and the policy that ``permissions`` prints for it, and with each right
-removed."""
+"""Reading commands, with exactly the role and the policy that ``permissions`` prints for each, and without each single
+right."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def at(place: str, aws: World, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @cache
 def required(command: str) -> frozenset[str]:
-    """Rights as they are said."""
+    """The required rights, by their printed names."""
     return frozenset(
         {
             each.permission.scoped_right
@@ -62,15 +62,15 @@ def was_asked(right: Held, asked: list[Action]) -> bool:
 
 
 def test_every_command_that_reads_is_run() -> None:
-    """In each of its clusters a fleet needs what the command needs in one."""
+    """In each of its clusters a fleet needs the same rights as the command in one."""
     assert {line.command for line in LINES} | FLEETS == {name for each in read_only_commands() for name in each.names}
     for fleet in FLEETS:
         assert printed(fleet) == printed(fleet.removesuffix(" --fleet"))
 
 
 def test_each_right_that_is_printed_is_used_by_a_line() -> None:
-    """By one of each command, or of those with the same role. Each line says itself which it does not use, and is held
-    to that below; lists of which a way needs few are in the long test."""
+    """At least one line of each command, or of the commands with the same role, uses it. Each line declares the rights
+    that it does not use, and a test below checks that; lists that an upgrade path rarely needs are in the long test."""
     with_all = f"--with {','.join(each.name for each in OPT_INS)}"
     roles = {line.command: printed(f"{line.command} {with_all}") for line in LINES}
     for command, whole in roles.items():
@@ -81,7 +81,8 @@ def test_each_right_that_is_printed_is_used_by_a_line() -> None:
 
 
 def test_each_action_that_is_printed_is_asked_for_by_a_line() -> None:
-    """Of AWS; each line says itself which it does not ask for, and is held to that below. Snapshots: the long test."""
+    """The actions of AWS; each line declares those that it does not call, and a test below checks that. Snapshots: the
+    long test."""
     for command in {line.command for line in LINES if asks_aws(line)} - {"snapshot"}:
         lines = [line for line in LINES if line.command == command]
         asked = {action for line in lines for action in policy(line.role) - {*line.unasked}}
@@ -103,7 +104,7 @@ WAYS = {
 def test_each_list_that_is_printed_is_asked_for_on_some_way(
     command: str, aws: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From the oldest version on to the one after the newest that is known."""
+    """From the oldest version to the one after the newest known version."""
     role, asked = printed(WAYS[command]), list[Action]()
     for version in ("1.21", "1.25", "1.29", "1.33", "1.36"):
         folder = tmp_path / version
@@ -154,8 +155,8 @@ IN_THREE = [
 def test_its_role_and_its_policy_are_enough_and_nothing_else_is_asked(
     place: str, part: int, prod: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each command, once, with these rights and no others; a third of the commands of each place at a time, the
-    first of them in the quick tests."""
+    """Each command, once, with these rights and no others; a third of the commands of each site at a time, the first
+    third in the quick tests."""
     lines = [line for line in LINES if line.at == place][part::3]
     with at(place, prod, tmp_path, monkeypatch) as ann:
         found = [f"{line}: {each}" for line in lines for each in with_its_rights(ann, line)]
@@ -163,7 +164,7 @@ def test_its_role_and_its_policy_are_enough_and_nothing_else_is_asked(
 
 
 def with_its_rights(ann: Desk, line: Line) -> Iterator[str]:
-    """What is wrong; of the sample, also where it lacks one that nothing is said without, and one of the others."""
+    """The faults; for the sample, also without a right that every answer needs, and without one of the others."""
     role, actions = printed(line.role), policy(line.role) if asks_aws(line) else set(CALLED)
     allow(ann.aws, actions)
     ann.aws.forget_calls()
@@ -188,12 +189,12 @@ def with_its_rights(ann: Desk, line: Line) -> Iterator[str]:
 
 
 def removed_in_turn(ann: Desk, line: Line, rights: list[Held], as_it_is: tuple[Ran, Watched]) -> list[str]:
-    """What is wrong without each of `rights`."""
+    """The faults without each of `rights`."""
     role, needed = printed(line.role), required(line.command)
     whole, who = as_it_is
     found = []
     for right in rights:
-        # Who follows a drain believes a refusal after a while: rights come and go with tokens.
+        # A command that follows a drain accepts a refusal only after a while: rights come and go with tokens.
         longest_s = 30.0 if right.said in needed else 0.3
         fewer, other = ann.run(line.words, [each for each in role if each != right], longest_s)
         more = [str(each) for each in unregistered(other.asked, role)]
@@ -210,10 +211,11 @@ AT_ONCE = 36
 
 
 def to_remove_alone(ann: Desk, line: Line, rights: list[Held], as_it_is: tuple[Ran, Watched]) -> list[Held]:
-    """Those of `rights` that no run without several settles: the required ones, and where one of the others is odd.
+    """Those of `rights` that a run without several does not settle: the required ones, and others with an unexpected
+    result.
 
-    Most are settled where a finding says that it is unknown for want of them. What is left is then removed together:
-    each has to be named somewhere, and all that failed has to fail still. Those that nobody asks for change nothing.
+    Most are settled by a finding that is unknown because they are missing. The remaining ones are then removed
+    together: each has to be named somewhere, and each failed finding has to fail still. Unused rights change nothing.
     """
     (whole, who), role, needed = as_it_is, printed(line.role), required(line.command)
     optional = [each for each in rights if each.said not in needed]
@@ -221,7 +223,7 @@ def to_remove_alone(ann: Desk, line: Line, rights: list[Held], as_it_is: tuple[R
     others = [each for each in optional if each not in asked]
 
     def without(group: list[Held]) -> tuple[Ran, bool]:
-        """And whether it is without a bug, and asks for nothing else."""
+        """The faults without the right, and whether the run has no internal error and sends no other requests."""
         fewer, other = ann.run(line.words, [each for each in role if each not in group], 0.3)
         return fewer, fewer.code != BUG and not unregistered(other.asked, role)
 
@@ -245,7 +247,7 @@ def to_remove_alone(ann: Desk, line: Line, rights: list[Held], as_it_is: tuple[R
 def test_every_right_that_is_missing_is_named(
     line: Line, prod: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And with all rights that there are, nothing is said that is not said with the printed ones."""
+    """And a user with all rights gets no finding that a user with the printed ones does not get."""
     opted = f"{line.like} --with {','.join(each.name for each in OPT_INS)}"
     tried = {each.said for each in printed(opted)} - required(line.command) if line.like else set()
     rights = [each for each in printed(line.role) if each.said not in tried | set(line.not_lost)]

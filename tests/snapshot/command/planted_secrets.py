@@ -1,4 +1,4 @@
-"""Objects with secrets planted wherever a cluster keeps some."""
+"""Objects with secrets in every place where a cluster keeps some."""
 
 from __future__ import annotations
 

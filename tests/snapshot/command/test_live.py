@@ -1,4 +1,4 @@
-"""A snapshot of a cluster that is served, with some rights missing, answers as the cluster did."""
+"""A snapshot of a served cluster, with some rights missing, gives the same answers as the cluster."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ AGAIN = re.compile(
 
 
 def _answer(document: dict[str, Any]) -> dict[str, Any]:
-    """Without what names the source, and the words of a container, of which only the sockets are kept."""
+    """The answer without the name of the source, and without the command and arguments of containers, of which only
+    sockets are kept."""
     body = {key: value for key, value in document.items() if key != "metadata"}
     body["kindsRead"] = document["metadata"]["kindsRead"]
     return _plain(body)
@@ -92,7 +93,7 @@ def test_it_answers_as_the_cluster(
     assert ("poddisruptionbudgets.policy" in lacking) == (token == "fewer")
     assert taken.code == (5 if lacking else 0)
     for command in commands:
-        # What does not ask AWS knows the name only if it is given; a snapshot holds the one that AWS confirmed.
+        # A command without AWS knows the name only if it is given; a snapshot holds the one that AWS confirmed.
         named = ("--cluster-name", NAME, "--region", REGION) if command == PLAN else ()
         held, live = called(*command, "-o", "json", "--snapshot", path), desk.run(*command, "-o", "json", *named)
         assert _answer(json.loads(held.out)) == _answer(json.loads(live.out))

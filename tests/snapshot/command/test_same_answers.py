@@ -1,4 +1,4 @@
-"""Every reading command answers from a snapshot of the demo as it answers of the demo, byte by byte."""
+"""Every reading command gives the same answer from a snapshot of the demo as from the demo, byte by byte."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def ran(command: str, *source: str) -> Ran:
 
 
 def as_of_the_demo(text: str, path: str) -> str:
-    """The words that name the source, and nothing else."""
+    """The answer with only the words that name the source replaced."""
     for named, demo in (
         (f"--snapshot {path}", "--demo"),
         ('"source": "snapshot"', '"source": "demo"'),
@@ -84,7 +84,7 @@ def test_a_snapshot_answers_as_the_demo(command: str, snapshot: str) -> None:
 
 
 def hides(held: object, whole: object) -> bool:
-    """Whether they are the same but for digests: a snapshot has no arguments of containers."""
+    """Whether they are equal except for digests: a snapshot has no arguments of containers."""
     if isinstance(held, dict) and isinstance(whole, dict):
         return held.keys() == whole.keys() and all(hides(held[key], whole[key]) for key in held)
     if isinstance(held, list) and isinstance(whole, list):

@@ -1,4 +1,4 @@
-"""What EKS's add-ons brought to the demo, against the chart and the server's rules by which EKS would bring it."""
+"""The demo's objects of EKS add-ons, compared with the chart and the server's rules by which EKS would create them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def live(objects: Documents, kind: str = "DaemonSet", name: str = "aws-node") ->
 
 
 class Story:
-    """The incident, played by the stand-in of EKS: the objects in the end, the templates on the way. Mutable."""
+    """The incident, simulated by the stand-in of EKS: the final objects, and the intermediate templates. Mutable."""
 
     def __init__(self) -> None:
         self.objects, self.templates = Documents(), list[Json]()
@@ -61,7 +61,7 @@ def named(of: list[Json], kind: str, name: str) -> Json:
 
 
 def in_order(template: Json) -> Json:
-    """With volumes and env by name: the order of neither says anything."""
+    """A copy with volumes and env by name: their order has no meaning."""
     spec = {key: value for key, value in template["spec"].items() if key != "serviceAccount"}
     for where in ("containers", "initContainers"):
         spec[where] = [{**c, "env": sorted(c["env"], key=lambda e: str(e["name"]))} for c in spec[where]]
@@ -89,7 +89,7 @@ def test_the_network_addon_is_what_its_story_makes_of_it(story: Story, demo: lis
 
 
 def revisions(demo: list[Json]) -> list[Json]:
-    """Of aws-node."""
+    """The revisions of aws-node."""
     held = (o for o in demo if o["kind"] == "ControllerRevision" and o["metadata"]["name"].startswith("aws-node-"))
     return sorted(held, key=lambda o: int(o["revision"]))
 

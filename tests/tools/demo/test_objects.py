@@ -1,4 +1,4 @@
-"""The demo's API objects hold together: ids, owners, nodes, capacity, endpoints, volumes."""
+"""The demo's API objects are consistent: ids, owners, nodes, capacity, endpoints, volumes."""
 
 from __future__ import annotations
 

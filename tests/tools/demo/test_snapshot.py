@@ -1,4 +1,4 @@
-"""The snapshot in the package is what its maker makes, in any process, and is told when it is not."""
+"""The snapshot in the package equals the output of its generator, in any process, and a difference is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every question that the demo's account answers, with the parameters that the answers to others give."""
+"""Every request that the demo's account answers, with parameters taken from other answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMED = {"name": CLUSTER}
 
 
 def every(aws: DemoAws | None = None) -> list[Question]:
-    """Each operation with nothing but what it needs, for each thing that there is, and with filters."""
+    """Each operation with only its required parameters, for each resource, and with filters."""
     aws = aws or DemoAws()
     return [*_of_eks(aws), *_of_addons(aws), *_of_ec2(aws), *_of_the_rest(aws)]
 
@@ -113,7 +113,7 @@ def _of_node_roles(aws: DemoAws) -> Iterator[Question]:
 
 
 def instances(aws: DemoAws, **params: Any) -> list[dict[str, Any]]:
-    """Those that DescribeInstances finds."""
+    """The instances that DescribeInstances finds."""
     reservations = aws.ask("ec2", "DescribeInstances", params)["Reservations"]
     return [each for reservation in reservations for each in reservation["Instances"]]
 

@@ -1,4 +1,4 @@
-"""What botocore's own models say of an answer and of a question: a validator for any operation of any service."""
+"""Validate requests and answers against botocore's own models, for any operation of any service."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def operation(service: str, name: str) -> OperationModel:
 
 
 def complaints_of_question(service: str, name: str, params: Mapping[str, Any]) -> str:
-    """botocore's own, "" for none."""
+    """The error of botocore itself, "" for none."""
     shape = operation(service, name).input_shape
     return ParamValidator().validate(params, shape).generate_report() if shape else str(params or "")
 
 
 def complaints_of_answer(service: str, name: str, answer: Any) -> list[str]:
-    """Everything in `answer` that the model does not know, or knows otherwise."""
+    """Every member of `answer` that the model does not have, or has with another type."""
     return list(_complaints(operation(service, name).output_shape, answer, name))
 
 

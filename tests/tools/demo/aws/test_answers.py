@@ -1,4 +1,4 @@
-"""Every answer of the demo's account has the shape that botocore's models give it, and is the same each time."""
+"""Every answer of the demo's account has the shape of botocore's models, and is the same each time."""
 
 from __future__ import annotations
 

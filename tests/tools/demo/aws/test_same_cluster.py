@@ -1,4 +1,4 @@
-"""The demo's account and the demo's cluster are of one world: nodes, images, add-ons, roles and addresses agree."""
+"""The demo's account and the demo's cluster are consistent: nodes, images, add-ons, roles and addresses agree."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WORKLOADS = {
 
 @pytest.fixture(scope="module")
 def nodes() -> dict[str, Json]:
-    """The nodes that are instances of EC2, by the ids of these."""
+    """The nodes that are EC2 instances, by instance id."""
     found = {node["spec"]["providerID"].rpartition("/")[2]: node for node in objects.objects()[kinds.NODES]}
     return {ident: node for ident, node in found.items() if ident.startswith("i-")}
 

@@ -1,4 +1,4 @@
-"""What is added for interruption is of one world with the demo, and the demo itself stays as it is."""
+"""The additions for interruption are consistent with the demo, and the demo itself stays unchanged."""
 
 from __future__ import annotations
 
