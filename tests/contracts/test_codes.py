@@ -38,7 +38,8 @@ def functions_and_calls() -> tuple[tuple[str, ast.FunctionDef | ast.Call], ...]:
         for path in files(PACKAGE)
         if path != MAKER
         and re.search(
-            r"CodeName|Code\.|Finding\.of|Remedy\.of|clause\(|ClauseName|_finding\(|unread_lists\(|UpgradeCheck", text(path)
+            r"CodeName|Code\.|Finding\.of|Remedy\.of|clause\(|ClauseName|_finding\(|unread_lists\(|UpgradeCheck",
+            text(path),
         )
         for node in _of(path)
     )
