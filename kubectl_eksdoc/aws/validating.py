@@ -157,7 +157,7 @@ def _subschemas(schema: Doc) -> list[Any]:
     return schemas + [each for key in ("allOf", "anyOf", "oneOf") for each in schema.get(key, ())]
 
 
-"""Limits of the validation."""
+# Limits of the validation.
 MAX_MATCHED_LENGTH = 4_000
 """Characters of a text that is matched with a pattern, which may take quadratic time."""
 MAX_DEPTH = 200

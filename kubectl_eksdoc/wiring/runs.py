@@ -212,12 +212,11 @@ def api_writer(connection: Connection) -> ApiWriter:
         ConfigError: the kubeconfig cannot be used.
     """
     from kubectl_eksdoc.kube.config import open_access
-    from kubectl_eksdoc.kube.exchanges import Exchanges, RetryPolicy, real_timing
+    from kubectl_eksdoc.kube.exchanges import Exchanges, real_timing
     from kubectl_eksdoc.kube.requests import ApiWriter
     from kubectl_eksdoc.kube.target import process_credential_context
 
-    retry_policy = RetryPolicy(silence_timeout=RESPONSE_TIMEOUT_S, connect_timeout=CONNECT_TIMEOUT_S)
-    return ApiWriter(Exchanges(open_access(connection, process_credential_context()), retry_policy, real_timing()))
+    return ApiWriter(Exchanges(open_access(connection, process_credential_context()), _retry_policy(), real_timing()))
 
 
 # Implementations for changes and measurements: edges of the live cluster, and journals on this machine.

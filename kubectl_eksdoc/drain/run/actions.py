@@ -18,7 +18,7 @@ from kubectl_eksdoc.model.nodes import EXCLUDE_FROM_LOAD_BALANCERS, Node, NodeOw
 from kubectl_eksdoc.model.quantities import format_duration
 
 from .answers import action_for
-from .events import DrainEventKind
+from .events import THE_DRAIN, DrainEventKind
 from .eviction_requests import EvictionRequests
 from .guards import RunHolds
 from .pod_evictions import ObservedState, PodEviction, PodStep
@@ -29,9 +29,8 @@ from .stall_timeouts import (
     SameNameHolds,
     TerminationTimeout,
     attempt_result,
-    response_message,
 )
-from .state import LISTING_INTERVAL_S, THE_RUN, DrainedNode, DrainRunState, NodePhase
+from .state import LISTING_INTERVAL_S, DrainedNode, DrainRunState, NodePhase
 
 # Traffic of load balancers that target nodes: whether a node can be excluded without a pod losing its traffic.
 
@@ -167,7 +166,7 @@ class BalancerExclusion:
                 f"whether load balancers send to the nodes is not known ({self._unreadable}): where they do, they are"
             )
             self._run_state.record_event(
-                now_s, DrainEventKind.WARNED, THE_RUN, reason=f"{reason} not taken from them before their pods go"
+                now_s, DrainEventKind.WARNED, THE_DRAIN, reason=f"{reason} not taken from them before their pods go"
             )
             self._unreadable = ""
 
@@ -226,13 +225,11 @@ class BalancerExclusion:
         if result in (AttemptResult.DONE, AttemptResult.GONE):
             state.finished = True
         elif result is AttemptResult.FORBIDDEN and state.attempts + 1 >= MAX_ATTEMPTS:
-            self._stop_forbidden(response_message(response), now_s)
+            self._stop_forbidden(response.message, now_s)
         else:
             state.attempts, state.not_before_s = state.attempts + 1, now_s + RETRY_S
             if result is AttemptResult.REFUSED or state.attempts >= MAX_ATTEMPTS:
-                self._give_up_node(
-                    action.node, f"it is not taken from load balancers: {response_message(response)}", now_s
-                )
+                self._give_up_node(action.node, f"it is not taken from load balancers: {response.message}", now_s)
 
     def _is_done(self, node: DrainedNode) -> bool:
         return self._disabled or self._nodes[node.name].finished or self._balancers.is_excluded(node.name)
@@ -254,7 +251,7 @@ class BalancerExclusion:
         if not self._disabled:
             self._disabled = True
             self._run_state.record_event(
-                now_s, DrainEventKind.WARNED, THE_RUN, reason=f"nodes are not taken from load balancers: {message}"
+                now_s, DrainEventKind.WARNED, THE_DRAIN, reason=f"nodes are not taken from load balancers: {message}"
             )
 
 
@@ -336,7 +333,7 @@ class VolumeDetachment:
         if not self._disabled:
             self._disabled = True
             message = f"nodes are done without waiting until the volumes of their pods are detached: {reason}"
-            self._run_state.record_event(now_s, DrainEventKind.WARNED, THE_RUN, reason=message)
+            self._run_state.record_event(now_s, DrainEventKind.WARNED, THE_DRAIN, reason=message)
         self._run_state.mark_all_changed()
 
 

@@ -36,7 +36,7 @@ from kubectl_eksdoc.model.nodes import Pod
 from ..outcome import DrainTarget, PodVerdict
 from ..result import DrainPlan
 from .actions import BalancerExclusion, NodeActions, VolumeDetachment
-from .events import DrainEvent, DrainEventKind
+from .events import THE_DRAIN, DrainEvent, DrainEventKind
 from .eviction_requests import EvictionRequests
 from .guards import RunGuards, RunHolds, WaveGate
 from .limits import SETTLE_TIMEOUT_S, UNREADY_WAIT_S, RunLimits
@@ -44,7 +44,7 @@ from .observed import LatePods, Observations, ResponseHandler
 from .pod_evictions import ObservedState, PodEviction, PodStep
 from .replacements import AutoscalerProtection, ReplacementTimes
 from .stall_timeouts import TerminationTimeout
-from .state import THE_RUN, DrainedNode, DrainRunState, NodePhase
+from .state import DrainedNode, DrainRunState, NodePhase
 
 UNCERTAIN_STEPS = (PodStep.REQUESTED, PodStep.ACCEPTED, PodStep.IN_DOUBT)
 """In these steps it is unknown whether the pod will go."""
@@ -388,4 +388,4 @@ class Engine:
         return tuple(each.pod.key for each in not_evicted if each.verdict is not PodVerdict.STAY)
 
     def _record_run_event(self, at_s: float, kind: DrainEventKind, reason: str) -> None:
-        self.record_event(at_s, kind, THE_RUN, reason=reason)
+        self.record_event(at_s, kind, THE_DRAIN, reason=reason)

@@ -42,7 +42,7 @@ from .eviction_requests import EvictionRequests
 from .guards import RunHolds
 from .pod_evictions import PodEviction, PodStep
 from .replacements import AutoscalerProtection
-from .stall_timeouts import TerminationTimeout, eviction_alarm, is_stuck, response_message
+from .stall_timeouts import TerminationTimeout, eviction_alarm, is_stuck
 from .state import FINAL_PHASES, DrainedNode, DrainRunState, NodePhase
 
 
@@ -324,7 +324,7 @@ class ResponseHandler:
             case RequestAnswered(ReadPod(pod), response):
                 # The read is repeated; the pod is given up when reads fail for too long.
                 eviction = run_state.evictions[pod.uid]
-                message = response_message(response)
+                message = response.message
                 previous_step = eviction.step
                 eviction.handle_failed_read(message, self._max_failed_reads, now_s)
                 if eviction.step is PodStep.KEPT:
@@ -332,7 +332,7 @@ class ResponseHandler:
                 self._run_state.record_pod_end(eviction, previous_step, now_s)
                 self._run_state.mark_changed((eviction.planned.node,))
             case RequestAnswered(ListPods(name), response):
-                self._handle_failed_listing(run_state.nodes[name], response_message(response), now_s)
+                self._handle_failed_listing(run_state.nodes[name], response.message, now_s)
             case PodsFound(ListPods(name), pods):
                 self._handle_listing(run_state.nodes[name], pods, now_s)
             case RequestAnswered(Exclude() as action, response):
@@ -353,7 +353,7 @@ class ResponseHandler:
                 limit_text = format_duration(self._blocked_s)
                 self._run_state.leave_alone(node, now_s, f"its cordon is accepted, and not seen on it for {limit_text}")
             return
-        message = response_message(response)
+        message = response.message
         self._run_state.record_event(now_s, DrainEventKind.REFUSED, node.name, reason=message)
         if self._is_final_cordon_failure(node, response, now_s):
             self._run_state.leave_alone(node, now_s, f"it cannot be cordoned: {message}")

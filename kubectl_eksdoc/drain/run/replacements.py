@@ -26,7 +26,6 @@ from .stall_timeouts import (
     AttemptResult,
     attempt_result,
     is_uncertain,
-    response_message,
 )
 from .state import DrainRunState
 
@@ -224,7 +223,7 @@ class AutoscalerProtection:
                 protection.set_step(_ProtectionStep.OVER)
             elif result is AttemptResult.REFUSED or protection.record_failure(now_s):
                 protection.set_step(_ProtectionStep.HELD if protection.may_be_protected else _ProtectionStep.OVER)
-                self._warn_unprotected(protection, result, response_message(response), now_s)
+                self._warn_unprotected(protection, result, response.message, now_s)
         else:
             self._handle_release(protection, response, now_s)
 
@@ -252,7 +251,7 @@ class AutoscalerProtection:
         elif result is AttemptResult.REFUSED or protection.record_failure(now_s):
             protection.set_step(_ProtectionStep.OVER)
             remedy = f"kubectl annotate node {protection.node} {' '.join(f'{key}-' for key in SCALE_DOWN_PROTECTIONS)}"
-            reason = f"it stays protected from autoscalers: {response_message(response)}; to end that: {remedy}"
+            reason = f"it stays protected from autoscalers: {response.message}; to end that: {remedy}"
             self._run_state.record_event(now_s, DrainEventKind.WARNED, protection.node, reason=reason)
 
 

@@ -361,7 +361,3 @@ def attempt_result(response: ApiStatus | LostResponse) -> AttemptResult:
 def is_uncertain(response: ApiStatus | LostResponse) -> bool:
     """Whether it is unknown if the change was made."""
     return isinstance(response, LostResponse) or response.code >= 500
-
-
-def response_message(response: ApiStatus | LostResponse) -> str:
-    return response.message

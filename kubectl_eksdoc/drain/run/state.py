@@ -13,7 +13,7 @@ from kubectl_eksdoc.model.nodes import Pod
 
 from ..outcome import DrainTarget
 from ..result import DrainPlan
-from .events import DrainEvent, DrainEventKind
+from .events import THE_DRAIN, DrainEvent, DrainEventKind
 from .pod_evictions import STOP_VISIBLE_S, ObservedState, PodEviction, PodStep
 
 # State of one node that is drained, or only cordoned, and of its pods to evict.
@@ -164,9 +164,6 @@ class Timers:
                 yield name
 
 
-THE_RUN = "the drain"
-
-
 class DrainRunState:
     """Mutable: the state that the parts of an engine share; it decides nothing. `nodes` by name, in the plan's order,
     followed by nodes that are only cordoned, including the targets `skipped` when the run started; `evictions` by UID;
@@ -225,7 +222,7 @@ class DrainRunState:
     # Events
 
     def record_event(
-        self, at_s: float, kind: DrainEventKind, subject: str = THE_RUN, node: str = "", reason: str = ""
+        self, at_s: float, kind: DrainEventKind, subject: str = THE_DRAIN, node: str = "", reason: str = ""
     ) -> None:
         self.events.append(DrainEvent(at_s, kind, subject, node, reason))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from enum import Enum
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from kubectl_eksdoc.drain.command.screen_ports import ActiveRun, RunKind, RunSummaryView, RunUpdate
 from kubectl_eksdoc.drain.run.history import RunHistory
@@ -13,10 +12,6 @@ from kubectl_eksdoc.drain.run.loop import RunRequest
 from kubectl_eksdoc.drain.run.progress import RunProgress, WaitingPod
 from kubectl_eksdoc.drain.run.replay import RECORD_INTERVAL_S, ReplaySource, RunReplay
 from kubectl_eksdoc.report.text import pluralize
-
-if TYPE_CHECKING:
-    pass
-
 
 # The screens only observe a run; it belongs to the process.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kubectl_eksdoc.drain.run.actions import FORCE_DETACH_S
-from kubectl_eksdoc.drain.run.events import DrainEventKind
-from kubectl_eksdoc.drain.run.state import LISTING_INTERVAL_S, THE_RUN
+from kubectl_eksdoc.drain.run.events import THE_DRAIN, DrainEventKind
+from kubectl_eksdoc.drain.run.state import LISTING_INTERVAL_S
 from kubectl_eksdoc.kubernetes.updates import AttachedVolumes, NodeChanged, PodsFound, RunUpdate
 from kubectl_eksdoc.model import kinds
 from kubectl_eksdoc.model.actions import ClusterAction, ListAttachments, ListPods
@@ -88,7 +88,7 @@ def test_without_the_right_it_is_told_once_and_not_waited_for() -> None:
     driven.to_the_end()
     assert len(driven.of(ListAttachments)) == 2, "both were asked for at once"
     ((subject, why),) = driven.told(DrainEventKind.WARNED)
-    assert subject == THE_RUN and why.endswith("their pods are detached: cannot list")
+    assert subject == THE_DRAIN and why.endswith("their pods are detached: cannot list")
     assert driven.now_s == LISTED_S and not driven.engine.not_drained
 
 
@@ -96,7 +96,7 @@ def test_claims_that_were_not_read_are_told_and_nothing_is_guessed() -> None:
     driven = drained(a_cluster(nodes=CLUSTER.nodes, pods=[DB], workloads=SETS, unread=[kinds.CLAIMS]))
     assert not driven.of(ListAttachments)
     ((subject, why),) = driven.told(DrainEventKind.WARNED)
-    assert subject == THE_RUN and why.endswith("persistentvolumeclaims: forbidden")
+    assert subject == THE_DRAIN and why.endswith("persistentvolumeclaims: forbidden")
 
 
 def test_a_node_that_is_uncordoned_or_taken_over_meanwhile_is_not_done() -> None:

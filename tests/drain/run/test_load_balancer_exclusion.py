@@ -10,9 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kubectl_eksdoc.drain.run.actions import node_target_services, takes_traffic
-from kubectl_eksdoc.drain.run.events import DrainEventKind
+from kubectl_eksdoc.drain.run.events import THE_DRAIN, DrainEventKind
 from kubectl_eksdoc.drain.run.stall_timeouts import MAX_ATTEMPTS, RETRY_S
-from kubectl_eksdoc.drain.run.state import THE_RUN
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
 from kubectl_eksdoc.kubernetes.updates import NodeChanged, RequestAnswered, RunUpdate
 from kubectl_eksdoc.model import kinds
@@ -93,7 +92,7 @@ def test_what_was_not_read_is_told(kind: kinds.Resource) -> None:
     driven = Driven(replace(world, reads=reads))
     driven.until(5)
     ((subject, why),) = driven.told(DrainEventKind.WARNED)
-    assert subject == THE_RUN and f"({kind.full_name}: forbidden)" in why
+    assert subject == THE_DRAIN and f"({kind.full_name}: forbidden)" in why
     assert not driven.of(Exclude)
 
 
@@ -183,7 +182,7 @@ def test_a_right_that_is_missing_is_told_once() -> None:
     )
     assert order(driven)[-2:] == ["- web-0", "- web-1"] and not driven.engine.not_drained
     assert driven.at(Evict)[0] == RETRY_S * (MAX_ATTEMPTS - 1), "it may be a moment's doing"
-    assert driven.told(DrainEventKind.WARNED) == [(THE_RUN, "nodes are not taken from load balancers: cannot patch")]
+    assert driven.told(DrainEventKind.WARNED) == [(THE_DRAIN, "nodes are not taken from load balancers: cannot patch")]
 
 
 @pytest.mark.parametrize("code", [401, 403])

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_eksdoc.drain.run.events import DrainEventKind
+from kubectl_eksdoc.drain.run.events import THE_DRAIN, DrainEventKind
 from kubectl_eksdoc.drain.run.replacements import EMPTY_REASON, JOINED_REASON, protection_reason
 from kubectl_eksdoc.drain.run.stall_timeouts import MAX_ATTEMPTS, RETRY_S
-from kubectl_eksdoc.drain.run.state import THE_RUN
 from kubectl_eksdoc.kubernetes.api.resources import ApiStatus, LostResponse
 from kubectl_eksdoc.kubernetes.updates import AllNodes, NodeChanged, RequestAnswered, RunUpdate
 from kubectl_eksdoc.model.actions import ClusterAction, Protect, Release
@@ -91,7 +90,7 @@ def test_a_right_that_is_missing_is_told_once_and_the_run_goes_on() -> None:
     assert driven.engine.is_finished and not driven.engine.not_drained
     assert len(driven.of(Protect)) <= 3 * MAX_ATTEMPTS and not driven.of(Release)
     assert driven.told(DrainEventKind.WARNED) == [
-        (THE_RUN, "new nodes are not protected from autoscalers: cannot patch")
+        (THE_DRAIN, "new nodes are not protected from autoscalers: cannot patch")
     ]
 
 
